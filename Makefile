@@ -1,0 +1,34 @@
+# Everything a newcomer needs: `make demo` and `make test` also make the virtual environment.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/ready
+
+.PHONY: demo test check learn faults clean
+
+demo: $(READY)
+	$(BIN)/regard demo
+
+test: $(READY)
+	$(BIN)/python -m pytest
+
+check: $(READY)
+	$(BIN)/ruff check regard tests benchmarks
+	$(BIN)/ruff format --check regard tests benchmarks
+	$(BIN)/mypy
+	$(BIN)/python -m pytest tests/test_layers.py
+
+learn: $(READY)
+	$(BIN)/python -m pytest tests/learn
+
+faults: $(READY)
+	$(BIN)/python -m pytest tests/faults
+
+$(READY): pyproject.toml constraints.txt
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --upgrade -c constraints.txt pip setuptools
+	$(BIN)/python -m pip install --quiet -c constraints.txt -e ".[test]"
+	touch $@
+
+clean:
+	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis build *.egg-info

@@ -1,0 +1,343 @@
+"""The verbs of the command line: each parses, calls one function and prints."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Optional
+
+import typer
+
+from regard.problem import Misuse, Problem
+
+if TYPE_CHECKING:
+    from regard.search.rules import Search
+
+app = typer.Typer(
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+    help="Train, evaluate and use your own sequence-to-sequence models.",
+)
+
+Source = Annotated[Optional[Path], typer.Option(help="Lines of source text, plain or gzip.")]
+Target = Annotated[Optional[Path], typer.Option(help="Lines of target text, plain or gzip.")]
+PairsFile = Annotated[Optional[Path], typer.Option(help="One TSV file instead: source, target.")]
+RunFolder = Annotated[Path, typer.Argument(metavar="RUN", help="The folder of a trained run.")]
+BeamWidth = Annotated[Optional[int], typer.Option(min=1, help="Hypotheses kept; 1 is greedy.")]
+BatchTokens = Annotated[int, typer.Option(min=1, help="Source tokens translated together.")]
+Lowercase = Annotated[bool, typer.Option(help="Ignore case in the scores.")]
+Tokenize = Annotated[str, typer.Option(help="sacreBLEU's tokenizer for BLEU: 13a, none, ...")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+
+
+@app.command()
+def train(
+    recipe: Annotated[
+        Optional[str], typer.Argument(help="What to train: 'regard recipes' lists them.")
+    ] = None,
+    run: Annotated[Optional[Path], typer.Option(help="The folder to keep everything in.")] = None,
+    source: Source = None,
+    target: Target = None,
+    pairs: PairsFile = None,
+    valid_source: Source = None,
+    valid_target: Target = None,
+    valid_pairs: PairsFile = None,
+    tokenizer: Annotated[
+        Optional[Path], typer.Option(help="Use the tokenizer of this run or SentencePiece model.")
+    ] = None,
+    steps: Annotated[Optional[int], typer.Option(min=1, help="Budget in updates.")] = None,
+    epochs: Annotated[Optional[float], typer.Option(help="Budget in passes over the data.")] = None,
+    minutes: Annotated[Optional[float], typer.Option(help="Budget in minutes.")] = None,
+    save_every: Annotated[Optional[int], typer.Option(min=1, help="Steps between saves.")] = None,
+    seed: Annotated[Optional[int], typer.Option(min=0, help="Another seed, another run.")] = None,
+    settings: Annotated[
+        Optional[list[str]],
+        typer.Option("--set", metavar="PATH=VALUE", help="Change a setting: model.layers=6"),
+    ] = None,
+    quiet: Annotated[bool, typer.Option(help="Show nothing but errors.")] = False,
+) -> None:
+    """Train a model on your own files; the same command goes on with a run that was stopped."""
+    if run is None:
+        raise Misuse("Say where to keep the run: --run FOLDER.")
+    from regard import experiment
+
+    experiment.train(
+        recipe,
+        run=run,
+        source=source,
+        target=target,
+        pairs=pairs,
+        valid_source=valid_source,
+        valid_target=valid_target,
+        valid_pairs=valid_pairs,
+        tokenizer=tokenizer,
+        steps=steps,
+        epochs=epochs,
+        minutes=minutes,
+        save_every=save_every,
+        seed=seed,
+        settings=settings or [],
+        quiet=quiet,
+    )
+
+
+@app.command()
+def translate(
+    run: RunFolder,
+    input: Annotated[Optional[Path], typer.Option(help="A file instead of standard input.")] = None,
+    output: Annotated[Optional[Path], typer.Option(help="A file instead of standard output.")] = None,
+    beam: BeamWidth = None,
+    best: Annotated[int, typer.Option(min=1, help="Targets a line, with their scores.")] = 1,
+    length_penalty: Annotated[Optional[float], typer.Option(min=0)] = None,
+    sample: Annotated[bool, typer.Option(help="Draw at random instead of searching.")] = False,
+    temperature: Annotated[float, typer.Option(help="With --sample: flatter above 1.")] = 1.0,
+    top_k: Annotated[int, typer.Option(min=0, help="With --sample: only the k best.")] = 0,
+    top_p: Annotated[float, typer.Option(help="With --sample: only this much probability.")] = 1.0,
+    seed: Annotated[int, typer.Option(min=0, help="With --sample.")] = 1,
+    prefix: Annotated[
+        Optional[Path], typer.Option(help="Lines that the targets must begin with.")
+    ] = None,
+    batch_tokens: BatchTokens = 4096,
+) -> None:
+    """Translate lines; order and empty lines are kept."""
+    from regard.data.corpus import read_plain
+    from regard.run import Run
+
+    experiment = Run.open(run)
+    if sample:
+        search = _sampling(best, temperature, top_k, top_p, seed)
+    else:
+        search = _beam(experiment.config.search, beam, best, length_penalty)
+    lines = read_plain(input) if input else read_plain(sys.stdin.buffer)
+    predictor = experiment.predictor(search, batch_tokens, say=_say)
+    prefixes = read_plain(prefix) if prefix else None
+    with _writing(output) as write:
+        for number, prediction in enumerate(predictor.predict(lines, prefixes)):
+            if best == 1:
+                write(prediction.text)
+            else:
+                for choice in prediction.best:
+                    write(f"{number}\t{choice.score:.4f}\t{choice.text}")
+    if predictor.cut:
+        _say(f"Only the first {predictor.longest} pieces of {predictor.cut} long lines were read.")
+
+
+@app.command()
+def score(
+    run: RunFolder,
+    source: Source = None,
+    target: Target = None,
+    pairs: PairsFile = None,
+    output: Annotated[Optional[Path], typer.Option(help="A file instead of standard output.")] = None,
+) -> None:
+    """Print log p(target | source) for each pair."""
+    from regard import evaluation
+
+    scored = evaluation.score(run, source=source, target=target, pairs=pairs, say=_say)
+    with _writing(output) as write:
+        for total, _ in scored:
+            write(f"{total:.4f}")
+    tokens = sum(count for _, count in scored)
+    mean = sum(total for total, _ in scored) / tokens
+    _say(f"{len(scored):,} pairs, {tokens:,} tokens, {mean:.4f} a token.")
+
+
+@app.command()
+def evaluate(
+    run: RunFolder,
+    source: Source = None,
+    target: Target = None,
+    pairs: PairsFile = None,
+    beam: BeamWidth = None,
+    length_penalty: Annotated[Optional[float], typer.Option(min=0)] = None,
+    lowercase: Lowercase = False,
+    tokenize: Tokenize = "13a",
+    output: Annotated[Optional[Path], typer.Option(help="Keep the translations here.")] = None,
+    json: AsJson = False,
+) -> None:
+    """BLEU, chrF, TER, exact match and perplexity on a test set, each with its signature."""
+    from dataclasses import asdict
+
+    from regard import evaluation
+    from regard.config import check
+    from regard.metrics.text import TextMetrics
+    from regard.run import Run
+
+    search = _beam(Run.open(run).config.search, beam, 1, length_penalty)
+    metrics = check(TextMetrics, {"lowercase": lowercase, "tokenize": tokenize})
+    result = evaluation.evaluate(
+        run, source=source, target=target, pairs=pairs, search=search, metrics=metrics, say=_say
+    )
+    if output is not None:
+        with _writing(output) as write:
+            for line in result.outputs:
+                write(line)
+    if json:
+        _print_json({"run": str(run), "scores": [asdict(each) for each in result.scores]})
+    else:
+        for each in result.scores:
+            typer.echo(str(each))
+
+
+@app.command()
+def compare(
+    runs: Annotated[list[Path], typer.Argument(metavar="RUN RUN ...", help="Baseline first.")],
+    source: Source = None,
+    target: Target = None,
+    pairs: PairsFile = None,
+    lowercase: Lowercase = False,
+    tokenize: Tokenize = "13a",
+    json: AsJson = False,
+) -> None:
+    """Is a run really better? Paired bootstrap over the same lines."""
+    from dataclasses import asdict
+
+    from regard import evaluation
+    from regard.config import check
+    from regard.metrics.text import TextMetrics
+
+    metrics = check(TextMetrics, {"lowercase": lowercase, "tokenize": tokenize})
+    rows = evaluation.compare(
+        runs, source=source, target=target, pairs=pairs, metrics=metrics, say=_say
+    )
+    if json:
+        _print_json([asdict(row) for row in rows])
+        return
+    for row in rows:
+        chance = "baseline" if row.p_value is None else f"p = {row.p_value:.4f}"
+        typer.echo(f"{row.metric}\t{row.value:.2f} ± {row.margin:.2f}\t{chance}\t{row.name}")
+    for signature in dict.fromkeys(row.signature for row in rows):
+        typer.echo(signature)
+
+
+@app.command()
+def info(run: RunFolder, json: AsJson = False) -> None:
+    """What is in a run."""
+    from regard.run import Run
+
+    facts = Run.open(run).facts(_say)
+    if json:
+        _print_json(facts)
+        return
+    config = facts.pop("config")
+    for name, value in facts.items():
+        typer.echo(f"{name.replace('_', ' ')}: {value}")
+    typer.echo("config:")
+    for section, values in config.items():
+        typer.echo(f"  {section}: {values}")
+
+
+@app.command()
+def recipes() -> None:
+    """List the recipes."""
+    from regard.recipes import RECIPES
+
+    for name, recipe in RECIPES.items():
+        typer.echo(f"{name:16} {recipe.__doc__}")
+
+
+@app.command()
+def corpus(
+    name: Annotated[str, typer.Argument(help="Which corpus: grammar.")],
+    output: Annotated[Path, typer.Option(help="The folder to write to.")],
+    pairs: Annotated[int, typer.Option(min=1, help="Training pairs.")] = 100_000,
+    seed: Annotated[int, typer.Option(min=0)] = 1,
+) -> None:
+    """Write a corpus that ships with regard: train, valid and test files."""
+    if name != "grammar":
+        raise Misuse(f"There is no corpus '{name}': there is grammar.")
+    from regard.corpora import grammar
+
+    try:
+        made = grammar.generate(pairs, seed)
+    except ValueError as error:
+        raise Misuse(f"{error}") from None
+    grammar.write(made, output)
+    _say(f"Wrote {len(made.train):,} training pairs, and valid and test, to {output}.")
+
+
+@app.command()
+def demo(
+    folder: Annotated[Path, typer.Option(help="Where to work.")] = Path("demo"),
+) -> None:
+    """Train a small translator on the built-in corpus and show what it can do."""
+    from regard.demo import run_demo
+
+    run_demo(folder)
+
+
+def _beam(
+    config: Any, beam: Optional[int], best: int, length_penalty: Optional[float]
+) -> Search:
+    from regard.config import override
+
+    width = beam or max(config.beam, best)
+    chosen = [f"beam={width}", f"best={best}"]
+    if length_penalty is not None:
+        chosen.append(f"length_penalty={length_penalty}")
+    search: Search = override(config, chosen)
+    return search
+
+
+def _sampling(best: int, temperature: float, top_k: int, top_p: float, seed: int) -> Search:
+    from regard.config import check
+    from regard.search.sample import Sample
+
+    values = {
+        "best": best, "temperature": temperature, "top_k": top_k, "top_p": top_p, "seed": seed
+    }
+    return check(Sample, values)
+
+
+@contextmanager
+def _writing(output: Optional[Path]) -> Iterator[Callable[[str], None]]:
+    """A function that writes a line, to standard output or to a file that appears when whole."""
+    from regard.files import writing
+
+    with ExitStack() as stack:
+        stream = stack.enter_context(writing(output)) if output else sys.stdout.buffer
+
+        def write(line: str) -> None:
+            stream.write((line.replace("\n", " ") + "\n").encode("utf-8", errors="replace"))
+
+        yield write
+        stream.flush()
+
+
+def _print_json(value: Any) -> None:
+    import json
+
+    typer.echo(json.dumps(value, ensure_ascii=False, indent=1))
+
+
+def _say(text: str) -> None:
+    typer.echo(text, err=True)
+
+
+def main(arguments: Optional[Iterable[str]] = None) -> None:
+    """Run a command; what a person can put right is one sentence, never a traceback."""
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(encoding="utf-8", errors="replace")
+    try:
+        app(list(arguments) if arguments is not None else None)
+    except Problem as problem:
+        _say(f"regard: {problem}")
+        sys.exit(problem.exit_code)
+    except KeyboardInterrupt:
+        _say("regard: stopped.")
+        sys.exit(130)
+    except BrokenPipeError:
+        sys.stderr.close()  # whoever read our output has left
+        sys.exit(141)
+    except (OSError, MemoryError) as error:
+        _say(f"regard: {str(error) or 'not enough memory'}.")
+        sys.exit(1)
+
+
+if __name__ == "__main__":
+    main()

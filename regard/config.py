@@ -1,0 +1,117 @@
+"""Settings that are frozen, refuse unknown keys and can be overridden by dotted paths."""
+
+from __future__ import annotations
+
+import difflib
+import json
+from collections.abc import Iterable, Iterator
+from typing import Any, TypeVar
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from regard.problem import Misuse
+
+
+class Settings(BaseModel):
+    """The base of every component's settings; each stands next to the code it steers."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+
+
+S = TypeVar("S", bound=Settings)
+
+
+def check(kind: type[S], values: dict[str, Any]) -> S:
+    """Build settings from plain values; a wrong one is refused with its dotted path."""
+    try:
+        return kind.model_validate(values)
+    except ValidationError as error:
+        raise Misuse(_explain(error, kind)) from None
+
+
+def override(settings: S, assignments: Iterable[str]) -> S:
+    """Apply `path.to.key=value` assignments; values are read as JSON, else as text."""
+    values = settings.model_dump()
+    for assignment in assignments:
+        path, separator, text = assignment.partition("=")
+        if not separator:
+            raise Misuse(f"'{assignment}' is not a setting: write it as path.to.key=value.")
+        _assign(values, path.strip().split("."), _read(text.strip()), path.strip())
+    return check(type(settings), values)
+
+
+def differences(before: Settings, after: Settings) -> list[str]:
+    """One line for each value that differs, by its dotted path."""
+    old, new = dict(_leaves(before.model_dump())), dict(_leaves(after.model_dump()))
+    return [
+        f"{path}: was {_show(old.get(path))}, now {_show(new.get(path))}"
+        for path in sorted(old.keys() | new.keys())
+        if old.get(path, _ABSENT) != new.get(path, _ABSENT)
+    ]
+
+
+_ABSENT = object()
+
+
+def _show(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False)
+
+
+def _read(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except ValueError:
+        return text
+
+
+def _assign(values: dict[str, Any], keys: list[str], value: Any, path: str) -> None:
+    for key in keys[:-1]:
+        inner = values.get(key)
+        if not isinstance(inner, dict):
+            raise Misuse(f"There is no setting '{path}'.{_nearest(key, values)}")
+        values = inner
+    if keys[-1] not in values:
+        raise Misuse(f"There is no setting '{path}'.{_nearest(keys[-1], values)}")
+    values[keys[-1]] = value
+
+
+def _nearest(name: str, names: Iterable[str]) -> str:
+    known = sorted(names)
+    close = difflib.get_close_matches(name, known, n=1, cutoff=0.5)
+    return f" Did you mean '{close[0]}'?" if close else f" Known here: {', '.join(known)}."
+
+
+def _leaves(values: dict[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
+    for key, value in values.items():
+        if isinstance(value, dict):
+            yield from _leaves(value, f"{prefix}{key}.")
+        else:
+            yield prefix + key, value
+
+
+def _explain(error: ValidationError, kind: type[Settings]) -> str:
+    first = error.errors()[0]
+    names = [str(part) for part in first["loc"]]
+    path = ".".join(names) or kind.__name__
+    if first["type"] == "extra_forbidden":
+        known = _fields(kind, names[:-1])
+        return f"There is no setting '{path}'.{_nearest(names[-1], known) if known else ''}"
+    reason = first["msg"].removeprefix("Value error, ")
+    return f"The setting '{path}' cannot be {_show_input(first['input'])}: {reason}."
+
+
+def _show_input(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 60 else f"{text[:57]}..."
+
+
+def _fields(kind: type[Settings], names: list[str]) -> list[str]:
+    """The field names of the settings at a path, for a suggestion; a union has none of its own."""
+    for name in names:
+        field = kind.model_fields.get(name)
+        if field is None or not isinstance(field.annotation, type):
+            return []
+        if not issubclass(field.annotation, Settings):
+            return []
+        kind = field.annotation
+    return list(kind.model_fields)

@@ -1,0 +1,1 @@
+"""Text becomes batches: tokenizer, corpus, doctor, store, batch."""

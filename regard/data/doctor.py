@@ -1,0 +1,187 @@
+"""A look at the pairs before training: what is suspicious is said, swapped files are refused."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from itertools import islice
+from typing import Any
+
+from regard.data.corpus import Pair
+from regard.problem import Misuse
+
+_SAMPLE = 20_000
+_WORDS = 2_000
+_REMEMBERED = 1_000_000
+_IDENTICAL = 0.5
+_REPEATED = 0.1
+_EXTREME_RATIO = 9
+_EXTREME_SHARE = 0.05
+_GARBLED = 0.01
+_FEWEST_KNOWN = 10
+_MARGIN = 1.0
+
+# Chinese, Japanese, Korean, Thai, Lao, Burmese and Khmer do not write spaces between all words:
+# there a character stands for a word.
+_UNSPACED = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u2e80-\ud7ff\uf900-\ufaff\U00020000-\U0003ffff"
+_WORD = re.compile(f"[{_UNSPACED}]|[^\\W{_UNSPACED}]+")
+_MOJIBAKE = re.compile("Ã[\x80-\xbf\u0192\u2018-\u201e]|â€|\ufffd")
+
+
+@dataclass(frozen=True)
+class Profile:
+    """The most frequent words of each side with their counts: enough to tell the sides apart."""
+
+    source: Mapping[str, int]
+    target: Mapping[str, int]
+
+    def to_json(self) -> dict[str, dict[str, int]]:
+        return {"source": dict(self.source), "target": dict(self.target)}
+
+    @staticmethod
+    def from_json(record: Mapping[str, Any]) -> Profile:
+        try:
+            return Profile(
+                *(
+                    {str(w): int(n) for w, n in record[side].items()}
+                    for side in ("source", "target")
+                )
+            )
+        except (LookupError, TypeError, ValueError, AttributeError):
+            raise Misuse("The stored profile of the training data is damaged.") from None
+
+
+@dataclass(frozen=True)
+class Examination:
+    """What the doctor saw: a profile to hold later files against, and warnings to print."""
+
+    profile: Profile
+    warnings: tuple[str, ...]
+
+
+def examine(pairs: Iterable[Pair]) -> Examination:
+    """Look at the first 20,000 pairs."""
+    counts = _Counts()
+    for pair in islice(pairs, _SAMPLE):
+        counts.add(pair)
+    return Examination(counts.profile(), tuple(counts.warnings()))
+
+
+def refuse_swapped(profile: Profile, pairs: Iterable[Pair], name: str) -> None:
+    """Refuse files whose source looks like the training target and whose target like its source.
+
+    Each side's words vote by log p(word | training target) - log p(word | training source), and
+    both sides must be on the wrong one by a clear margin: where the sides share their words, as
+    in copying, the votes are near 0; words not seen in training do not vote.
+    """
+    seen = _Counts()
+    for pair in islice(pairs, _SAMPLE):
+        seen.add(pair)
+    source, known_source = _leaning(profile, seen.source)
+    target, known_target = _leaning(profile, seen.target)
+    if min(known_source, known_target) < _FEWEST_KNOWN:
+        return
+    if source > _MARGIN and target < -_MARGIN:
+        raise Misuse(
+            f"The source and target of {name} are swapped: their words are those of the other "
+            "side of the training data; give the files the other way round."
+        )
+
+
+def overlap(training: Iterable[Pair], validation: Iterable[Pair]) -> float:
+    """The share of validation pairs that also stand in the training data.
+
+    Only hashes of validation pairs are held, at most a million of them.
+    """
+    hashes = [hash((pair.source, pair.target)) for pair in islice(validation, _REMEMBERED)]
+    wanted = set(hashes)
+    found = set()
+    for pair in training:
+        value = hash((pair.source, pair.target))
+        if value in wanted:
+            found.add(value)
+    return sum(value in found for value in hashes) / max(len(hashes), 1)
+
+
+def _leaning(profile: Profile, words: Counter[str]) -> tuple[float, int]:
+    """The mean vote of the words for the target side, and how many voted."""
+    kinds = len(profile.source.keys() | profile.target.keys())
+    source_total = sum(profile.source.values()) + kinds / 2
+    target_total = sum(profile.target.values()) + kinds / 2
+    votes, voters = 0.0, 0
+    for word, count in words.items():
+        in_source, in_target = profile.source.get(word, 0), profile.target.get(word, 0)
+        if in_source or in_target:
+            ratio = (in_target + 0.5) / target_total * source_total / (in_source + 0.5)
+            votes += count * math.log(ratio)
+            voters += count
+    return votes / max(voters, 1), voters
+
+
+@dataclass
+class _Counts:
+    """Everything that is counted in one look at the pairs."""
+
+    pairs: int = 0
+    identical: int = 0
+    extreme: int = 0
+    garbled: int = 0
+    source: Counter[str] = field(default_factory=Counter)
+    target: Counter[str] = field(default_factory=Counter)
+    source_lines: Counter[int] = field(default_factory=Counter)
+    target_lines: Counter[int] = field(default_factory=Counter)
+
+    def add(self, pair: Pair) -> None:
+        source, target = pair.source, pair.target
+        shorter, longer = sorted((len(source), len(target)))
+        self.pairs += 1
+        self.identical += source == target
+        self.extreme += bool(shorter) and longer > _EXTREME_RATIO * shorter
+        self.garbled += bool(_MOJIBAKE.search(source) or _MOJIBAKE.search(target))
+        self.source.update(_WORD.findall(source.lower()))
+        self.target.update(_WORD.findall(target.lower()))
+        self.source_lines[hash(source)] += 1
+        self.target_lines[hash(target)] += 1
+
+    def profile(self) -> Profile:
+        return Profile(_frequent(self.source), _frequent(self.target))
+
+    def warnings(self) -> list[str]:
+        if not self.pairs:
+            return []
+        found = []
+        if self.identical > _IDENTICAL * self.pairs:
+            found.append(
+                f"Source and target are identical in {self.identical / self.pairs:.0%} of the "
+                "pairs: unless the task is copying, one file was given twice."
+            )
+        # Where most pairs are so, as with a document and its class, it is the task.
+        if _EXTREME_SHARE < self.extreme / self.pairs < 0.5:
+            found.append(
+                f"In {self.extreme / self.pairs:.0%} of the pairs one side is more than "
+                f"{_EXTREME_RATIO} times as long as the other: the files may not be aligned."
+            )
+        if self.garbled > _GARBLED * self.pairs:
+            found.append(
+                f"{self.garbled / self.pairs:.0%} of the pairs have characters that a wrong "
+                "conversion to UTF-8 leaves behind, such as 'Ã¤'."
+            )
+        for side, lines in (("source", self.source_lines), ("target", self.target_lines)):
+            found += self._repetition(side, lines)
+        return found
+
+    def _repetition(self, side: str, lines: Counter[int]) -> list[str]:
+        most = max(lines.values())
+        labels = len(lines) < _REPEATED * self.pairs  # few different lines: classes, not sentences
+        empty = self.pairs == lines[hash("")]
+        if most <= _REPEATED * self.pairs or labels or empty or self.pairs < 20:
+            return []
+        return [f"One {side} line stands in {most / self.pairs:.0%} of the pairs."]
+
+
+def _frequent(counts: Counter[str]) -> dict[str, int]:
+    ranked = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
+    return dict(ranked[:_WORDS])

@@ -1,0 +1,424 @@
+"""Text to ids and back: subwords (SentencePiece), words, characters or bytes."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import io
+import json
+import os
+import re
+import threading
+from abc import ABC, abstractmethod
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from itertools import chain
+from pathlib import Path
+from typing import Any, Literal
+
+import sentencepiece
+from pydantic import Field, ValidationInfo, field_validator
+
+from regard.config import Settings
+from regard.data.batch import BOS, EOS, PAD, UNKNOWN
+from regard.problem import Misuse, Problem
+
+Kind = Literal["bpe", "unigram", "word", "character", "byte"]
+
+_RESERVED = 4
+_NAMES = {PAD: "<pad>", BOS: "<s>", EOS: "</s>", UNKNOWN: "⁇"}
+_TRAINING_LINES = 1_000_000
+_TRAINING_LENGTH = 8_000
+_SMALL_ALPHABET = 1_000
+_FEW_LINES = 64
+_FORMAT = "regard tokenizer 1"
+
+
+class TokenizerSettings(Settings):
+    """How text is cut; `sampling` cuts the training text anew at each reading.
+
+    It is the probability of dropping a merge (BPE-dropout, Provilkov et al. 2020,
+    arXiv:1910.13267) or the smoothing of the unigram model (subword regularisation, Kudo 2018,
+    arXiv:1804.10959).
+    """
+
+    kind: Kind = "bpe"
+    vocabulary: int = Field(default=8000, gt=_RESERVED)
+    joint: bool = True
+    sampling: float = Field(default=0.0, ge=0.0, lt=1.0)
+
+    @field_validator("sampling")
+    @classmethod
+    def _only_subwords(cls, value: float, info: ValidationInfo) -> float:
+        if value and info.data.get("kind") not in ("bpe", "unigram"):
+            raise ValueError("only the kinds bpe and unigram have sampling; set it to 0")
+        return value
+
+
+class Tokenizer(ABC):
+    """A fixed vocabulary; ids 0 to 3 are PAD, BOS, EOS and UNKNOWN in each of them."""
+
+    kind: Kind
+
+    @property
+    @abstractmethod
+    def size(self) -> int:
+        """The number of ids."""
+
+    @abstractmethod
+    def encode(self, lines: Sequence[str]) -> list[list[int]]:
+        """The ids of each line, without BOS and EOS."""
+
+    def sample(self, lines: Sequence[str], sampling: float, seed: int) -> list[list[int]]:
+        """One random cut of each line, a function of the arguments alone."""
+        raise Misuse(f"The tokenizer kind '{self.kind}' has no sampling: set tokenizer.sampling=0.")
+
+    @abstractmethod
+    def decode(self, ids: Sequence[int]) -> str:
+        """The text of any ids; those that stand for no text are passed over."""
+
+    @abstractmethod
+    def pieces(self, ids: Sequence[int]) -> list[str]:
+        """One readable piece for each id."""
+
+    @abstractmethod
+    def content(self) -> str | list[str]:
+        """What has to be stored to build the same tokenizer again."""
+
+
+class SentencePiece(Tokenizer):
+    """Subwords with bytes for whatever the vocabulary lacks, so no text is unknown.
+
+    Text comes back as it was, but for runs of spaces, which become one, and for U+2581, the mark
+    that SentencePiece uses for a space.
+    """
+
+    def __init__(self, kind: Literal["bpe", "unigram"], model: bytes) -> None:
+        self.kind = kind
+        self._model = model
+        self._processor = sentencepiece.SentencePieceProcessor(model_proto=model)
+        reserved = [
+            self._processor.pad_id(),
+            self._processor.bos_id(),
+            self._processor.eos_id(),
+            self._processor.unk_id(),
+        ]
+        if reserved != [PAD, BOS, EOS, UNKNOWN]:
+            raise ValueError("the reserved ids are not 0 to 3")
+
+    @property
+    def size(self) -> int:
+        return int(self._processor.get_piece_size())
+
+    def encode(self, lines: Sequence[str]) -> list[list[int]]:
+        texts = [_utf8(line) for line in lines]
+        if len(texts) < _FEW_LINES:  # starting the library's threads would cost more than the work
+            return [self._processor.encode(text) for text in texts]
+        encoded: list[list[int]] = self._processor.encode(texts)
+        return encoded
+
+    def sample(self, lines: Sequence[str], sampling: float, seed: int) -> list[list[int]]:
+        encode = self._processor.encode
+
+        def one_by_one() -> list[list[int]]:
+            return [
+                encode(_utf8(line), enable_sampling=True, alpha=sampling, nbest_size=-1)
+                for line in lines
+            ]
+
+        return _seeded(one_by_one, seed) if sampling else self.encode(lines)
+
+    def decode(self, ids: Sequence[int]) -> str:
+        size = self.size
+        return str(self._processor.decode([int(id) for id in ids if EOS < id < size]))
+
+    def pieces(self, ids: Sequence[int]) -> list[str]:
+        size = self.size
+        return [
+            _NAMES[id] if id in _NAMES else self._processor.id_to_piece(int(id))
+            for id in (id if 0 <= id < size else UNKNOWN for id in ids)
+        ]
+
+    def content(self) -> str:
+        return base64.b64encode(self._model).decode("ascii")
+
+
+class _Listed(Tokenizer):
+    """A vocabulary that is a list of strings, the first of them with id 4."""
+
+    def __init__(self, entries: Sequence[str]) -> None:
+        self._entries = list(entries)
+        self._ids = {entry: id for id, entry in enumerate(self._entries, _RESERVED)}
+        if len(self._ids) != len(self._entries):
+            raise ValueError("an entry stands in the vocabulary twice")
+
+    @property
+    def size(self) -> int:
+        return _RESERVED + len(self._entries)
+
+    @staticmethod
+    @abstractmethod
+    def split(line: str) -> Sequence[str]:
+        """The entries a line is made of."""
+
+    def encode(self, lines: Sequence[str]) -> list[list[int]]:
+        find = self._ids.get
+        return [[find(entry, UNKNOWN) for entry in self.split(line)] for line in lines]
+
+    def _texts(self, ids: Sequence[int]) -> list[str]:
+        return self.pieces([id for id in ids if EOS < id < self.size])
+
+    def pieces(self, ids: Sequence[int]) -> list[str]:
+        return [
+            self._entries[id - _RESERVED]
+            if _RESERVED <= id < self.size
+            else _NAMES.get(id, _NAMES[UNKNOWN])
+            for id in ids
+        ]
+
+    def content(self) -> list[str]:
+        return self._entries
+
+
+class Words(_Listed):
+    """Whatever stands between white space is one id."""
+
+    kind = "word"
+
+    @staticmethod
+    def split(line: str) -> Sequence[str]:
+        return line.split()
+
+    def decode(self, ids: Sequence[int]) -> str:
+        return " ".join(self._texts(ids))
+
+
+class Characters(_Listed):
+    """Each character is one id, the space among them."""
+
+    kind = "character"
+
+    @staticmethod
+    def split(line: str) -> Sequence[str]:
+        return line
+
+    def decode(self, ids: Sequence[int]) -> str:
+        return "".join(self._texts(ids))
+
+
+class Bytes(Tokenizer):
+    """Each byte of the UTF-8 text is one id; nothing has to be learned."""
+
+    kind = "byte"
+
+    @property
+    def size(self) -> int:
+        return _RESERVED + 256
+
+    def encode(self, lines: Sequence[str]) -> list[list[int]]:
+        return [[byte + _RESERVED for byte in _utf8(line)] for line in lines]
+
+    def decode(self, ids: Sequence[int]) -> str:
+        known = bytes(id - _RESERVED for id in ids if _RESERVED <= id < self.size)
+        return known.decode("utf-8", "replace")
+
+    def pieces(self, ids: Sequence[int]) -> list[str]:
+        return [self._piece(id) for id in ids]
+
+    def _piece(self, id: int) -> str:
+        if not _RESERVED <= id < self.size:
+            return _NAMES.get(id, _NAMES[UNKNOWN])
+        byte = id - _RESERVED
+        return chr(byte) if 0x20 < byte < 0x7F else f"<{byte:02X}>"
+
+    def content(self) -> str:
+        return ""
+
+
+def train(settings: TokenizerSettings, lines: Iterable[str]) -> Tokenizer:
+    """Learn a vocabulary of at most the size asked for; little text gives a smaller one."""
+    if settings.kind == "byte":
+        return Bytes()
+    if settings.kind == "word":
+        return Words(_most_frequent(map(Words.split, lines), settings.vocabulary))
+    if settings.kind == "character":
+        return Characters(_most_frequent(lines, settings.vocabulary))
+    return _train_subwords(settings.kind, settings.vocabulary, _evenly(lines))
+
+
+def save(tokenizer: Tokenizer, path: Path) -> None:
+    """Write one JSON file; it appears whole or not at all."""
+    content = tokenizer.content()
+    record = {
+        "format": _FORMAT,
+        "kind": tokenizer.kind,
+        "digest": _digest(content),
+        "content": content,
+    }
+    part = path.with_name(path.name + ".part")
+    try:
+        with part.open("w", encoding="ascii") as file:
+            json.dump(record, file)
+            file.flush()
+            os.fsync(file.fileno())
+        part.replace(path)
+    except OSError as error:
+        raise Problem(f"Cannot write {path}: {error.strerror}.") from None
+
+
+def load(path: Path) -> Tokenizer:
+    """Read what `save` wrote; a file that is not exactly that is refused."""
+    try:
+        record = json.loads(path.read_bytes())
+        if record["format"] != _FORMAT or record["digest"] != _digest(record["content"]):
+            raise ValueError("its content is not what was written")
+        return _build(record["kind"], record["content"])
+    except OSError as error:
+        raise Misuse(f"Cannot read the tokenizer {path}: {error.strerror}.") from None
+    except (ValueError, LookupError, TypeError, AttributeError, RuntimeError, RecursionError):
+        raise Misuse(f"{path} is not a whole tokenizer file: restore it from a copy.") from None
+
+
+@dataclass(frozen=True)
+class Tokenizers:
+    """The tokenizers of both sides; joint ones are the same object."""
+
+    source: Tokenizer
+    target: Tokenizer
+
+    @property
+    def joint(self) -> bool:
+        return self.source is self.target
+
+    @staticmethod
+    def train(
+        settings: TokenizerSettings, sources: Iterable[str], targets: Iterable[str]
+    ) -> Tokenizers:
+        if settings.joint:
+            both = train(settings, chain(sources, targets))
+            return Tokenizers(both, both)
+        return Tokenizers(train(settings, sources), train(settings, targets))
+
+    def save(self, folder: Path) -> None:
+        if self.joint:
+            save(self.source, folder / "tokenizer.json")
+        else:
+            save(self.source, folder / "source.tokenizer.json")
+            save(self.target, folder / "target.tokenizer.json")
+
+    @staticmethod
+    def load(folder: Path) -> Tokenizers:
+        if (folder / "tokenizer.json").exists():
+            both = load(folder / "tokenizer.json")
+            return Tokenizers(both, both)
+        return Tokenizers(
+            load(folder / "source.tokenizer.json"), load(folder / "target.tokenizer.json")
+        )
+
+
+def _build(kind: Kind, content: Any) -> Tokenizer:
+    if kind == "bpe" or kind == "unigram":
+        return SentencePiece(kind, base64.b64decode(content, validate=True))
+    if kind == "byte":
+        return Bytes()
+    if not isinstance(content, list) or not all(isinstance(entry, str) for entry in content):
+        raise ValueError("the vocabulary is not a list of strings")
+    return {"word": Words, "character": Characters}[kind](content)
+
+
+def _digest(content: Any) -> str:
+    return hashlib.sha256(json.dumps(content).encode("ascii")).hexdigest()
+
+
+def _utf8(line: str) -> bytes:
+    """Text from a JSON request may hold half a surrogate pair, which UTF-8 cannot express."""
+    return line.encode("utf-8", "replace")
+
+
+def _most_frequent(lines: Iterable[Iterable[str]], vocabulary: int) -> list[str]:
+    counts = Counter(chain.from_iterable(lines))
+    if not counts:
+        raise Misuse("There is no text to learn a vocabulary from: give files with some text.")
+    ranked = sorted(counts, key=lambda entry: (-counts[entry], entry))
+    return ranked[: vocabulary - _RESERVED]
+
+
+def _evenly(lines: Iterable[str], limit: int = _TRAINING_LINES) -> list[str]:
+    """At most `limit` lines from all over the text, the same ones each time.
+
+    Multiples of the golden ratio spread evenly over the circle, and they have no period that
+    could fall in with a pattern of the text such as source and target by turns.
+    """
+    bound, kept = 1 << 32, list[tuple[int, str]]()
+    for number, line in enumerate(lines):
+        place = number * 2_654_435_769 % (1 << 32)
+        if place < bound:
+            kept.append((place, line))
+        if len(kept) > limit:
+            bound //= 2
+            kept = [(place, line) for place, line in kept if place < bound]
+    return [line for _, line in kept]
+
+
+def _short(lines: Iterable[str]) -> Iterator[bytes]:
+    """SentencePiece ends the whole process at a word of 65,536 characters: cut before that."""
+    for line in lines:
+        for start in range(0, len(line), _TRAINING_LENGTH):
+            yield _utf8(line[start : start + _TRAINING_LENGTH])
+
+
+def _train_subwords(
+    kind: Literal["bpe", "unigram"], vocabulary: int, lines: list[str]
+) -> SentencePiece:
+    """Train, and again with the largest size that the text allows if less than was asked for."""
+    alphabet = set(chain.from_iterable(lines))
+    model = io.BytesIO()
+    try:
+        sentencepiece.SentencePieceTrainer.train(
+            sentence_iterator=_short(lines),
+            model_writer=model,
+            model_type=kind,
+            vocab_size=vocabulary,
+            byte_fallback=True,
+            normalization_rule_name="identity",
+            character_coverage=1.0 if len(alphabet) <= _SMALL_ALPHABET else 0.9995,
+            max_sentence_length=4 * _TRAINING_LENGTH,
+            pad_id=PAD,
+            bos_id=BOS,
+            eos_id=EOS,
+            unk_id=UNKNOWN,
+            num_threads=2,  # a fixed number, since unigram sums in the order of the threads
+            minloglevel=2,
+        )
+    except RuntimeError as error:
+        largest = re.search(r"set it to a value <= (\d+)", str(error))
+        least = re.search(r"smaller than required_chars\. \d+ vs (\d+)", str(error))
+        if largest and int(largest[1]) < vocabulary:
+            return _train_subwords(kind, int(largest[1]), lines)
+        if least:
+            raise Misuse(
+                f"tokenizer.vocabulary={vocabulary} is too small for the characters of this text: "
+                f"set it to at least {least[1]}."
+            ) from None
+        raise Misuse(
+            "There is no text to learn a vocabulary from: give files with some text."
+        ) from None
+    return SentencePiece(kind, model.getvalue())
+
+
+_SEED_LOCK = threading.Lock()
+
+
+def _seeded(work: Callable[[], list[list[int]]], seed: int) -> list[list[int]]:
+    """Run in a new thread with SentencePiece's random numbers set.
+
+    Its generator belongs to the thread and reads the seed once, when the thread first uses it
+    (0.2.2): setting the seed in a thread that has sampled before changes nothing.
+    """
+    state = int.from_bytes(hashlib.sha256(str(seed).encode("ascii")).digest()[:4], "little")
+    with _SEED_LOCK, ThreadPoolExecutor(max_workers=1) as fresh:
+        # The largest value means "a random seed" to the library.
+        sentencepiece.set_random_generator_seed(min(state, 0xFFFF_FFFE))
+        return fresh.submit(work).result()

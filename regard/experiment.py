@@ -1,0 +1,365 @@
+"""Training from raw text to a run: data checked, tokenizers, encoding, budget, training."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Optional, Union
+
+import numpy as np
+import torch
+
+from regard.config import differences, override
+from regard.data.corpus import Pair, Pairs
+from regard.data.doctor import examine, overlap, refuse_swapped
+from regard.data.store import Batches, Store, in_order
+from regard.data.tokenizer import Tokenizers
+from regard.metrics.text import quick_score
+from regard.models.base import Model
+from regard.picture import draw_curves
+from regard.predict import Predictor
+from regard.problem import Misuse, Stopped
+from regard.recipes import Budget, Config, find_recipe
+from regard.run import Run
+from regard.search.beam import Beam
+from regard.training.display import Display
+from regard.training.ranks import Ranks
+from regard.training.trainer import Scores, Trainer
+
+PathLike = Union[str, Path]
+
+
+@dataclass(frozen=True)
+class Files:
+    """Where the pairs of one part come from: two files of lines, or one TSV."""
+
+    source: Optional[PathLike] = None
+    target: Optional[PathLike] = None
+    pairs: Optional[PathLike] = None
+
+    def given(self) -> bool:
+        return any(path is not None for path in (self.source, self.target, self.pairs))
+
+    def open(self, part: str) -> Pairs:
+        """`part` is the beginning of the options' names, for the error."""
+        if self.pairs is not None and self.source is None and self.target is None:
+            return Pairs.of_tsv(Path(self.pairs))
+        if self.source is not None and self.target is not None and self.pairs is None:
+            return Pairs.of_files(Path(self.source), Path(self.target))
+        raise Misuse(
+            f"Give both --{part}source and --{part}target, or one TSV file as --{part}pairs."
+        )
+
+
+def train(
+    recipe: Optional[str] = None,
+    *,
+    run: PathLike,
+    source: Optional[PathLike] = None,
+    target: Optional[PathLike] = None,
+    pairs: Optional[PathLike] = None,
+    valid_source: Optional[PathLike] = None,
+    valid_target: Optional[PathLike] = None,
+    valid_pairs: Optional[PathLike] = None,
+    tokenizer: Optional[PathLike] = None,
+    steps: Optional[int] = None,
+    epochs: Optional[float] = None,
+    minutes: Optional[float] = None,
+    save_every: Optional[int] = None,
+    seed: Optional[int] = None,
+    settings: Sequence[str] = (),
+    quiet: bool = False,
+) -> Run:
+    """Train a recipe on parallel text into a run folder; an existing run is gone on with.
+
+    With `run` alone, a run that was begun is resumed from its folder.
+    """
+    ranks = Ranks.join()
+    display = Display(quiet=quiet or not ranks.first)
+    files, valid = Files(source, target, pairs), Files(valid_source, valid_target, valid_pairs)
+    path = Path(run)
+    config = _config(recipe, steps, epochs, minutes, save_every, seed, settings)
+    if config is None and not Run.exists(path):
+        raise Misuse("Give a recipe, such as tiny, and the files to train on.")
+    if config is not None and not files.given():
+        raise Misuse("Give the files to train on: --source and --target, or --pairs.")
+    try:
+        if ranks.first:
+            experiment = _begin(path, config)
+            with experiment.locked():
+                _prepare(experiment, files, valid, tokenizer, display)
+                ranks.wait()
+                return _train(experiment, ranks, display)
+        ranks.wait()
+        return _train(Run.open(path), ranks, display)
+    finally:
+        ranks.leave()
+
+
+def _config(
+    recipe: Optional[str],
+    steps: Optional[int],
+    epochs: Optional[float],
+    minutes: Optional[float],
+    save_every: Optional[int],
+    seed: Optional[int],
+    settings: Sequence[str],
+) -> Optional[Config]:
+    """The complete config that was asked for; None if nothing but a run was given."""
+    budget = {"steps": steps, "epochs": epochs, "minutes": minutes}
+    given = {name: value for name, value in budget.items() if value is not None}
+    if len(given) > 1:
+        raise Misuse(f"Give one budget only, not {' and '.join('--' + name for name in given)}.")
+    if recipe is None:
+        if given or save_every is not None or seed is not None or settings:
+            raise Misuse("Give the recipe too, as when the run was begun.")
+        return None
+    assignments = []
+    if save_every is not None:
+        assignments.append(f"training.save_every={save_every}")
+    if seed is not None:
+        assignments.append(f"training.seed={seed}")
+    config = override(find_recipe(recipe), [*assignments, *settings])
+    if given:
+        empty = Budget.model_construct(steps=None, epochs=None, minutes=None)
+        config = config.model_copy(update={"budget": empty})
+        config = override(config, [f"budget.{name}={value}" for name, value in given.items()])
+    return config
+
+
+def _begin(path: Path, config: Optional[Config]) -> Run:
+    """A new run, or the one that is there if it has the same config."""
+    if not Run.exists(path):
+        assert config is not None
+        return Run.create(path, config)
+    run = Run.open(path)
+    if config is not None and (changes := differences(run.config, config)):
+        raise Misuse(
+            f"{path} was begun with other settings ({'; '.join(changes)}): give the same ones to "
+            "go on with it, or another --run to begin anew."
+        )
+    return run
+
+
+def _prepare(
+    run: Run, files: Files, valid: Files, tokenizer: Optional[PathLike], display: Display
+) -> None:
+    """Check the data, make the tokenizers and encode; what is done already is not done again."""
+    known = run.data
+    if not files.given():
+        if not known or not run.has_store("train") or not run.has_store("valid"):
+            raise Misuse("This run has no data yet: give the whole command again.")
+        return
+    pairs = files.open("")
+    held = valid.open("valid-") if valid.given() else None
+    with display.waiting("reading the data"):
+        report = pairs.check()
+        examination = examine(pairs)
+        if held is not None:
+            held.check()
+            refuse_swapped(examination.profile, held, "the validation files")
+    fingerprint = _fingerprint(pairs, held)
+    if known:
+        _same_data(run, known["fingerprint"], fingerprint)
+    notes = [*report.sentences(), *examination.warnings]
+    lines = report.kept
+    if held is None:
+        training, validation, note = _hold_out(pairs, lines, run.config.training.seed)
+        notes.append(note)
+    else:
+        training, validation = pairs.__iter__, held.__iter__
+    if not known:
+        for note in notes:
+            display.note(note)
+    _encode(run, training, validation, tokenizer, display)
+    if not known:
+        shared = overlap(training(), validation())
+        if shared > 0.01:
+            display.note(f"{shared:.0%} of the validation pairs are training pairs as well.")
+        run.keep_data({
+            "fingerprint": fingerprint,
+            "pairs": {"train": len(run.store("train")), "valid": len(run.store("valid"))},
+            "notes": notes,
+            "profile": examination.profile.to_json(),
+        })
+
+
+def _encode(
+    run: Run,
+    training: Callable[[], Iterator[Pair]],
+    validation: Callable[[], Iterator[Pair]],
+    tokenizer: Optional[PathLike],
+    display: Display,
+) -> None:
+    settings = run.config.tokenizer
+    if not run.has_tokenizers():
+        with display.waiting("making the tokenizer"):
+            if tokenizer is not None:
+                sides = Tokenizers.given(Path(tokenizer))
+            else:
+                sides = Tokenizers.train(
+                    settings,
+                    (pair.source for pair in training()),
+                    (pair.target for pair in training()),
+                )
+            sides.save(run.path)
+    sides = run.tokenizers()
+    limit = run.config.batch.max_length
+    for part, stream in (("train", training), ("valid", validation)):
+        if not run.has_store(part):
+            keep_text = part == "valid" or settings.sampling > 0
+            with display.waiting(f"encoding the {part} data"):
+                store = Store.write(run.store_folder(part), stream(), sides, limit, keep_text)
+            if store.skipped:
+                display.note(
+                    f"Skipped {store.skipped:,} {part} pairs of more than {limit} pieces."
+                )
+
+
+def _fingerprint(pairs: Pairs, held: Optional[Pairs]) -> dict[str, list[str]]:
+    """The hashes of the files, by part; where they lie does not matter."""
+    parts = {"train": list(pairs.fingerprint().values())}
+    if held is not None:
+        parts["valid"] = list(held.fingerprint().values())
+    return parts
+
+
+def _same_data(run: Run, before: dict[str, list[str]], now: dict[str, list[str]]) -> None:
+    changed = [part for part in ("train", "valid") if before.get(part) != now.get(part)]
+    if changed:
+        raise Misuse(
+            f"{run.path} was begun with other data (the {' and '.join(changed)} files differ): "
+            "give the same files to go on with it, or another --run to begin anew."
+        )
+
+
+def _hold_out(
+    pairs: Pairs, count: int, seed: int
+) -> tuple[Callable[[], Iterator[Pair]], Callable[[], Iterator[Pair]], str]:
+    """Without validation files, some of the training pairs are kept for it and not trained on."""
+    if count < 2:
+        raise Misuse("One pair is not enough to train on and to validate with: give more.")
+    size = min(1000, max(1, count // 20))
+    chosen = np.random.default_rng(seed).choice(count, size, replace=False)
+    places = frozenset(chosen.tolist())
+    texts = {
+        (pair.source, pair.target) for place, pair in enumerate(pairs) if place in places
+    }
+
+    def training() -> Iterator[Pair]:
+        return (pair for pair in pairs if (pair.source, pair.target) not in texts)
+
+    def validation() -> Iterator[Pair]:
+        return (pair for place, pair in enumerate(pairs) if place in places)
+
+    if next(training(), None) is None:
+        raise Misuse("All pairs are the same: give training data with different pairs.")
+    note = f"Held out {size:,} of {count:,} pairs for validation; they are not trained on."
+    return training, validation, note
+
+
+def _train(run: Run, ranks: Ranks, display: Display) -> Run:
+    sides = run.tokenizers()
+    config = run.config
+    model = run.build_model(sides)
+    batches = Batches(
+        run.store("train"), config.batch, sides, config.training.seed, config.tokenizer.sampling
+    )
+    checkpoints = run.checkpoints(display.note)
+    if ranks.first:
+        checkpoints.prepare()
+    ranks.wait()
+    trainer = Trainer(
+        model,
+        batches,
+        config.training,
+        0,
+        _validator(run, sides),
+        checkpoints,
+        run.journal,
+        display,
+        {"config": _hash(config), "data": run.data["fingerprint"]},
+        ranks,
+    )
+    trainer.steps = _plan(run, trainer, batches, ranks, display)
+    checkpoint = checkpoints.latest()
+    if checkpoint is not None:
+        trainer.resume(checkpoint)
+    _say_beginning(run, model, trainer, display)
+    progress = trainer.run()
+    if ranks.first:
+        draw_curves(run.journal, run.path / "curves.svg")
+        if progress.finished:
+            display.note(
+                f"Trained {progress.step:,} steps; best at step {progress.best_step:,}. "
+                f"The curves are in {run.path / 'curves.svg'}."
+            )
+    if trainer.stop_signal is not None and not progress.finished:
+        text = f"Saved at step {progress.step:,}: the same command goes on from there."
+        raise Stopped(text, trainer.stop_signal)
+    return run
+
+
+def _say_beginning(run: Run, model: Model, trainer: Trainer, display: Display) -> None:
+    size = sum(parameter.numel() for parameter in model.parameters())
+    pairs = len(run.store("train"))
+    if trainer.progress.finished:
+        display.note(f"{run.path} has finished its budget of {trainer.steps:,} steps.")
+    elif trainer.progress.step:
+        display.note(f"Going on with {run.path} at step {trainer.progress.step:,}.")
+    else:
+        display.note(
+            f"Training {run.config.model.kind} of {size:,} parameters on {pairs:,} pairs for "
+            f"{trainer.steps:,} steps into {run.path}."
+        )
+
+
+def _plan(run: Run, trainer: Trainer, batches: Batches, ranks: Ranks, display: Display) -> int:
+    """The budget in steps, decided once and kept, so that the run stays reproducible."""
+    known = run.steps
+    budget = run.config.budget
+    if known is None and ranks.first:
+        if budget.minutes is not None:
+            with display.waiting("measuring how long a step takes"):
+                seconds = trainer.rehearse(min(8.0, budget.minutes * 3))
+            known = max(1, round(budget.minutes * 60 * TRAINING_SHARE / seconds))
+        elif budget.epochs is not None:
+            an_epoch = batches.epoch_batches() / run.config.training.accumulate
+            known = max(1, round(budget.epochs * an_epoch))
+        else:
+            assert budget.steps is not None
+            known = budget.steps
+        run.keep_steps(known)
+    (shared,) = ranks.share([float(known or 0)])
+    return int(shared)
+
+
+TRAINING_SHARE = 0.9
+"""Of a budget in minutes; the rest is for validating and saving."""
+
+
+def _validator(run: Run, sides: Tokenizers) -> Callable[[Model], Scores]:
+    """Loss over the validation data, and a score of its first lines translated greedily."""
+    settings = run.config.training
+    store = run.store("valid")
+    sources, references = run.validation_text(settings.validation_lines)
+
+    @torch.inference_mode()
+    def validate(model: Model) -> Scores:
+        losses = [model(batch) for batch in in_order(store, run.config.batch.tokens)]
+        tokens = sum(loss.tokens for loss in losses)
+        scores = {"loss": sum(float(loss.likelihood) for loss in losses) / tokens}
+        if settings.metric != "loss":
+            outputs = Predictor(model, sides, Beam(beam=1))(sources)
+            scores[settings.metric] = quick_score(settings.metric, outputs, references)
+        return scores
+
+    return validate
+
+
+def _hash(config: Config) -> str:
+    text = json.dumps(config.model_dump(mode="json"), sort_keys=True)
+    return hashlib.sha256(text.encode()).hexdigest()

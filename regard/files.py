@@ -1,0 +1,59 @@
+"""Files that are there whole or not at all."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from regard.problem import Misuse
+
+
+@contextmanager
+def writing(path: Path) -> Iterator[BinaryIO]:
+    """Write under a temporary name; at the end sync, rename, sync the folder."""
+    temporary = path.with_name(f".{path.name}.tmp")
+    try:
+        with temporary.open("wb") as stream:
+            yield stream
+            stream.flush()
+            os.fsync(stream.fileno())
+        os.replace(temporary, path)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
+    sync_folder(path.parent)
+
+
+def write_text(path: Path, text: str) -> None:
+    with writing(path) as stream:
+        stream.write(text.encode("utf-8"))
+
+
+def write_json(path: Path, value: Any) -> None:
+    write_text(path, json.dumps(value, ensure_ascii=False, indent=1) + "\n")
+
+
+def read_json(path: Path) -> dict[str, Any]:
+    """A JSON object; anything else in the file is refused in one sentence."""
+    try:
+        value = json.loads(path.read_bytes())
+    except FileNotFoundError:
+        raise Misuse(f"{path} is missing.") from None
+    except ValueError:
+        raise Misuse(f"{path} is not valid JSON: it was damaged or is not ours.") from None
+    if not isinstance(value, dict):
+        raise Misuse(f"{path} does not hold what it should: it was damaged or is not ours.")
+    return value
+
+
+def sync_folder(folder: Path) -> None:
+    """Make renames inside a folder survive a power cut."""
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

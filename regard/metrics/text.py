@@ -1,0 +1,140 @@
+"""BLEU, chrF and TER by sacreBLEU, and exact match: what corpora of text are judged by."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Optional
+
+import numpy as np
+from pydantic import Field
+from sacrebleu.metrics import BLEU, CHRF, TER
+from sacrebleu.metrics.base import Metric
+
+from regard import __version__
+from regard.config import Settings
+
+
+class TextMetrics(Settings):
+    """How text is compared; the defaults are sacreBLEU's own."""
+
+    lowercase: bool = False
+    tokenize: str = Field(default="13a", pattern="^(13a|none|intl|char|zh|ja-mecab|ko-mecab)$")
+    bootstrap: int = Field(default=1000, ge=0)  # resamples for the confidence interval; 0: none
+
+
+@dataclass(frozen=True)
+class Score:
+    """A number with its signature and, if resampled, its 95 % confidence interval."""
+
+    name: str
+    value: float
+    signature: str
+    margin: Optional[float] = None
+
+    def __str__(self) -> str:
+        margin = "" if self.margin is None else f" ± {self.margin:.2f}"
+        return f"{self.name} {self.value:.2f}{margin}  [{self.signature}]"
+
+
+def text_scores(
+    outputs: Sequence[str], references: Sequence[str], settings: TextMetrics
+) -> list[Score]:
+    """BLEU, chrF, TER and exact match (%) of the outputs."""
+    scores = []
+    for metric in _metrics(settings):
+        resamples = settings.bootstrap if len(outputs) > 1 else 0
+        result = metric.corpus_score(outputs, [list(references)], n_bootstrap=resamples or 1)
+        margin = float(result._ci) if resamples else None
+        name = {"chrF2": "chrF"}.get(result.name, result.name)
+        signature = str(metric.get_signature())
+        scores.append(Score(name, float(result.score), signature, margin))
+    return [*scores, exact_match(outputs, references, settings)]
+
+
+def exact_match(
+    outputs: Sequence[str], references: Sequence[str], settings: TextMetrics
+) -> Score:
+    """The share of outputs that equal their reference, in per cent."""
+    hits = np.array([
+        _plain(output, settings) == _plain(reference, settings)
+        for output, reference in zip(outputs, references, strict=True)
+    ])
+    margin = None
+    if settings.bootstrap and len(hits) > 1:
+        means = _resamples(len(hits), settings.bootstrap) @ hits / len(hits)
+        margin = float(100 * (np.quantile(means, 0.975) - np.quantile(means, 0.025)) / 2)
+    case = "lc" if settings.lowercase else "mixed"
+    signature = f"nrefs:1|case:{case}|space:folded|version:regard-{__version__}"
+    return Score("exact", float(100 * hits.mean()) if len(hits) else 0.0, signature, margin)
+
+
+def quick_score(name: str, outputs: Sequence[str], references: Sequence[str]) -> float:
+    """One number during training, without resampling."""
+    settings = TextMetrics(bootstrap=0)
+    if name == "exact":
+        return exact_match(outputs, references, settings).value
+    metric = CHRF() if name == "chrf" else BLEU()
+    return float(metric.corpus_score(list(outputs), [list(references)]).score)
+
+
+def _metrics(settings: TextMetrics) -> list[Metric]:
+    return [
+        BLEU(lowercase=settings.lowercase, tokenize=settings.tokenize),
+        CHRF(lowercase=settings.lowercase),
+        TER(case_sensitive=not settings.lowercase),
+    ]
+
+
+def _plain(text: str, settings: TextMetrics) -> str:
+    text = re.sub(r"\s+", " ", text).strip()
+    return text.lower() if settings.lowercase else text
+
+
+def _resamples(size: int, count: int) -> np.ndarray:
+    """(count, size): how often each line is drawn in each resample."""
+    generator = np.random.default_rng(12345)
+    return generator.multinomial(size, np.full(size, 1 / size), size=count)
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """One system beside the baseline on the same lines: paired bootstrap (Koehn 2004)."""
+
+    name: str
+    metric: str
+    value: float
+    margin: float
+    p_value: Optional[float]  # None for the baseline itself
+    signature: str
+
+
+def paired_bootstrap(
+    systems: Sequence[tuple[str, Sequence[str]]], references: Sequence[str], settings: TextMetrics
+) -> list[Comparison]:
+    """Compare systems, the first being the baseline, by sacreBLEU's paired bootstrap."""
+    from sacrebleu.significance import PairedTest
+
+    metrics = {type(metric).__name__: metric for metric in _metrics(settings)[:2]}
+    test = PairedTest(
+        [(name, list(outputs)) for name, outputs in systems],
+        metrics,
+        references=[list(references)],
+        test_type="bs",
+        n_samples=max(settings.bootstrap, 100),
+    )
+    signatures, table = test()
+    return [
+        Comparison(
+            name=system,
+            metric=metric,
+            value=float(result.score),
+            margin=float(result.ci),
+            p_value=None if result.p_value is None else float(result.p_value),
+            signature=str(signatures[metric]),
+        )
+        for metric, results in table.items()
+        if metric != "System"
+        for system, result in zip(table["System"], results, strict=True)
+    ]

@@ -1,0 +1,15 @@
+"""The families of models. A family is one file and one member of this union."""
+
+from __future__ import annotations
+
+from typing import Annotated, Union
+
+from pydantic import Field
+
+from regard.models.recurrent import RecurrentConfig
+from regard.models.transformer import TransformerConfig
+
+Architecture = Annotated[
+    Union[TransformerConfig, RecurrentConfig],
+    Field(discriminator="kind"),
+]

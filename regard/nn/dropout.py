@@ -1,0 +1,49 @@
+"""Dropout whose masks are nearly free: eight-bit thresholds on a stream of 64-bit integers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+LOWEST = -(2**63)
+
+
+def draw_mask(shape: torch.Size, threshold: int) -> Tensor:
+    """A boolean mask that drops each element with probability threshold / 256."""
+    count = shape.numel()
+    words = torch.empty((count + 7) // 8, dtype=torch.int64).random_(LOWEST, None)
+    return (words.view(torch.uint8)[:count] >= threshold).view(shape)
+
+
+class _Drop(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, threshold: int) -> Tensor:
+        mask = draw_mask(x.shape, threshold)
+        ctx.save_for_backward(mask)
+        ctx.scale = 256 / (256 - threshold)
+        return torch.ops.aten.native_dropout_backward(x, mask, ctx.scale)
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, None]:
+        (mask,) = ctx.saved_tensors
+        return torch.ops.aten.native_dropout_backward(gradients[0], mask, ctx.scale), None
+
+
+class Dropout(nn.Module):
+    """Srivastava et al. 2014, with the probability rounded to a multiple of 1/256.
+
+    Drawing one Bernoulli number an element costs a quarter of a training step of a small
+    Transformer on a CPU; one 64-bit integer serves eight elements here. The scale uses the
+    rounded probability, so the expectation is exact.
+    """
+
+    def __init__(self, probability: float) -> None:
+        super().__init__()
+        self.threshold = round(probability * 256)
+
+    def forward(self, x: Tensor) -> Tensor:
+        if not self.training or self.threshold == 0:
+            return x
+        return _Drop.apply(x, self.threshold)  # type: ignore[no-any-return,no-untyped-call]

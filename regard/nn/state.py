@@ -1,0 +1,60 @@
+"""What a decoder remembers between two calls, in a form that search can handle blindly."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Union
+
+from torch import Tensor
+
+Tree = Union[Tensor, tuple["Tree", ...]]
+"""Tensors in nested tuples; the first axis of every tensor is the batch."""
+
+
+def each(tree: Tree, change: Callable[[Tensor], Tensor]) -> Tree:
+    """The same tree with every tensor changed."""
+    if isinstance(tree, Tensor):
+        return change(tree)
+    return tuple(each(branch, change) for branch in tree)
+
+
+@dataclass(frozen=True)
+class State:
+    """Opaque outside the decoder that made it.
+
+    `source` was read from the source: B rows, the same for all hypotheses of a sentence, so a
+    beam never copies it. `past` was read from the target so far: B x copies rows, each follows
+    its hypothesis. `length` is the number of target tokens read.
+    """
+
+    source: Tree
+    past: Tree
+    length: int = 0
+    copies: int = 1
+
+    def advance(self, past: Tree, by: int) -> State:
+        """The state after `by` more tokens."""
+        return replace(self, past=past, length=self.length + by)
+
+    def spread(self, copies: int) -> State:
+        """Each hypothesis becomes `copies` neighbours."""
+        past = each(self.past, lambda tensor: tensor.repeat_interleave(copies, dim=0))
+        return replace(self, past=past, copies=self.copies * copies)
+
+    def select(self, rows: Tensor) -> State:
+        """Hypotheses by row, as a beam reorders them; a sentence keeps its number of rows."""
+        return replace(self, past=each(self.past, lambda tensor: tensor.index_select(0, rows)))
+
+    def keep(self, rows: Tensor) -> State:
+        """Sentences by row, with all their hypotheses: finished ones leave the batch."""
+
+        def keep_past(tensor: Tensor) -> Tensor:
+            together = tensor.unflatten(0, (-1, self.copies))
+            return together.index_select(0, rows).flatten(0, 1)
+
+        return replace(
+            self,
+            source=each(self.source, lambda tensor: tensor.index_select(0, rows)),
+            past=each(self.past, keep_past),
+        )

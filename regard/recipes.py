@@ -1,0 +1,106 @@
+"""Named starting points: each recipe is a function that gives a complete Config."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Optional
+
+from pydantic import Field, model_validator
+
+from regard.config import Settings
+from regard.data.store import BatchSettings
+from regard.data.tokenizer import TokenizerSettings
+from regard.models import Architecture
+from regard.models.recurrent import RecurrentConfig
+from regard.models.transformer import TransformerConfig
+from regard.problem import Misuse
+from regard.search.beam import Beam
+from regard.training.average import AverageSettings
+from regard.training.optim import OptimizerSettings
+from regard.training.trainer import TrainingSettings
+
+
+class Budget(Settings):
+    """How long to train: exactly one of the three."""
+
+    steps: Optional[int] = Field(default=None, ge=1)
+    epochs: Optional[float] = Field(default=None, gt=0)
+    minutes: Optional[float] = Field(default=None, gt=0)
+
+    @model_validator(mode="after")
+    def _one(self) -> Budget:
+        if sum(value is not None for value in (self.steps, self.epochs, self.minutes)) != 1:
+            raise ValueError("give exactly one of steps, epochs and minutes")
+        return self
+
+
+class Config(Settings):
+    """All there is to say about a run, apart from its data."""
+
+    tokenizer: TokenizerSettings = TokenizerSettings()
+    batch: BatchSettings = BatchSettings()
+    model: Architecture = TransformerConfig()
+    training: TrainingSettings = TrainingSettings()
+    search: Beam = Beam()
+    budget: Budget = Budget(epochs=30)
+
+
+def tiny() -> Config:
+    """4+4 layers of width 128: the right size for some tens of thousands of pairs."""
+    return Config(
+        tokenizer=TokenizerSettings(vocabulary=6000),
+        model=TransformerConfig(norm="pre", dropout=0.2),
+        training=TrainingSettings(optimizer=OptimizerSettings(rate=3e-3, warmup=500)),
+    )
+
+
+def small() -> Config:
+    """6+6 layers of width 256, for some hundreds of thousands of pairs."""
+    return Config(
+        model=TransformerConfig(layers=6, width=256, inner=1024, heads=4, norm="pre"),
+        training=TrainingSettings(optimizer=OptimizerSettings(rate=1e-3, warmup=1000)),
+    )
+
+
+def base() -> Config:
+    """The paper's base model and schedule: 6+6 layers of width 512."""
+    return Config(
+        tokenizer=TokenizerSettings(vocabulary=32000),
+        model=TransformerConfig(layers=6, width=512, inner=2048, heads=8),
+        training=TrainingSettings(
+            optimizer=OptimizerSettings(
+                kind="adam", rate=7e-4, warmup=4000, schedule="inverse_sqrt", weight_decay=0
+            ),
+            average=AverageSettings(kind="last", count=5),
+        ),
+    )
+
+
+def big() -> Config:
+    """The paper's big model: 6+6 layers of width 1024."""
+    config = base()
+    model = TransformerConfig(layers=6, width=1024, inner=4096, heads=16, dropout=0.3)
+    optimizer = config.training.optimizer.model_copy(update={"rate": 5e-4})
+    training = config.training.model_copy(update={"optimizer": optimizer})
+    return config.model_copy(update={"model": model, "training": training})
+
+
+def lstm_attention() -> Config:
+    """A bidirectional LSTM encoder and an LSTM decoder with additive attention."""
+    return tiny().model_copy(
+        update={
+            "model": RecurrentConfig(width=256),
+            "training": TrainingSettings(optimizer=OptimizerSettings(rate=2e-3, warmup=300)),
+        }
+    )
+
+
+RECIPES: dict[str, Callable[[], Config]] = {
+    recipe.__name__: recipe for recipe in (tiny, small, base, big, lstm_attention)
+}
+
+
+def find_recipe(name: str) -> Config:
+    if name not in RECIPES:
+        raise Misuse(f"There is no recipe '{name}': choose one of {', '.join(RECIPES)}.")
+    return RECIPES[name]()

@@ -1,0 +1,173 @@
+"""Run: the folder of one experiment. Nobody else opens its files."""
+
+from __future__ import annotations
+
+import fcntl
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Optional, Union
+
+import numpy as np
+import torch
+
+from regard.config import check
+from regard.data.doctor import Profile
+from regard.data.store import Store
+from regard.data.tokenizer import Tokenizers
+from regard.files import read_json, write_json
+from regard.models.base import Model
+from regard.models.weights import collect, install
+from regard.predict import Predictor
+from regard.problem import Misuse, Problem
+from regard.recipes import Config
+from regard.search.rules import Search
+from regard.training.checkpoint import Checkpoint, Checkpoints
+from regard.training.journal import Journal
+
+
+class Run:
+    """config.json, data.json, the tokenizers, the encoded data, checkpoints and the journal.
+
+    Translating, resuming and evaluating read this folder and nothing else.
+    """
+
+    def __init__(self, path: Path, config: Config) -> None:
+        self.path = path
+        self.config = config
+        self.journal = Journal(path / "journal.jsonl")
+
+    @staticmethod
+    def exists(path: Path) -> bool:
+        return (path / "config.json").exists()
+
+    @staticmethod
+    def create(path: Path, config: Config) -> Run:
+        """Begin a run in a new or empty folder."""
+        if path.exists() and not path.is_dir():
+            raise Misuse(f"{path} is a file: choose a folder for the run.")
+        if path.is_dir() and any(entry.name != "lock" for entry in path.iterdir()):
+            raise Misuse(f"{path} holds other files and is not a run: choose a new folder.")
+        path.mkdir(parents=True, exist_ok=True)
+        write_json(path / "config.json", config.model_dump(mode="json"))
+        return Run(path, config)
+
+    @staticmethod
+    def open(path: Path) -> Run:
+        path = Path(path)
+        if not Run.exists(path):
+            raise Misuse(f"{path} is not a run: give the folder that 'regard train --run' made.")
+        return Run(path, check(Config, read_json(path / "config.json")))
+
+    @contextmanager
+    def locked(self) -> Iterator[None]:
+        """Only one process trains a run at a time."""
+        with (self.path / "lock").open("w") as stream:
+            try:
+                fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except OSError:
+                raise Misuse(f"Another process is training {self.path}: wait for it.") from None
+            yield
+
+    @property
+    def data(self) -> dict[str, Any]:
+        """What is known of the data: fingerprints, counts, notes; empty before it is prepared."""
+        path = self.path / "data.json"
+        return read_json(path) if path.exists() else {}
+
+    def keep_data(self, facts: dict[str, Any]) -> None:
+        write_json(self.path / "data.json", facts)
+
+    @property
+    def steps(self) -> Optional[int]:
+        """The budget in steps, once it is known."""
+        path = self.path / "plan.json"
+        return int(read_json(path)["steps"]) if path.exists() else None
+
+    def keep_steps(self, steps: int) -> None:
+        write_json(self.path / "plan.json", {"steps": steps})
+
+    @property
+    def profile(self) -> Profile:
+        return Profile.from_json(self.data.get("profile", {}))
+
+    def has_tokenizers(self) -> bool:
+        return any(self.path.glob("*tokenizer.json"))
+
+    def tokenizers(self) -> Tokenizers:
+        return Tokenizers.load(self.path)
+
+    def store_folder(self, part: str) -> Path:
+        return self.path / "data" / part
+
+    def store(self, part: str) -> Store:
+        """The encoded data of a part: train or valid."""
+        return Store.open(self.store_folder(part))
+
+    def has_store(self, part: str) -> bool:
+        try:
+            self.store(part)
+        except Misuse:
+            return False
+        return True
+
+    def validation_text(self, lines: Optional[int] = None) -> tuple[list[str], list[str]]:
+        """Sources and targets of the validation data, the first `lines` of them."""
+        store = self.store("valid")
+        return store.text(np.arange(min(len(store), lines or len(store))))
+
+    def checkpoints(self, say: Callable[[str], None] = print) -> Checkpoints:
+        return Checkpoints(self.path / "checkpoints", self.config.training.keep, say)
+
+    def build_model(self, tokenizers: Optional[Tokenizers] = None) -> Model:
+        """The model with its first, untrained weights, which follow from the seed."""
+        sides = tokenizers or self.tokenizers()
+        torch.manual_seed(self.config.training.seed)
+        return self.config.model.build(sides.source.size, sides.target.size)
+
+    def model(self, say: Callable[[str], None] = print) -> tuple[Model, Checkpoint]:
+        """The model with its best weights, averaged as the run averages."""
+        checkpoint = self.checkpoints(say).best()
+        if checkpoint is None:
+            raise Problem(
+                f"{self.path} has no checkpoint yet: train it longer with the same command."
+            )
+        model = self.build_model()
+        install(model, checkpoint.tensors("weights"))
+        average = self.config.training.average.build(model)
+        average.tensors = checkpoint.tensors("average")
+        install(model, average.weights())
+        return model, checkpoint
+
+    def predictor(
+        self,
+        search: Optional[Search] = None,
+        batch_tokens: int = 4096,
+        say: Callable[[str], None] = print,
+    ) -> Predictor:
+        model, _ = self.model(say)
+        return Predictor(model, self.tokenizers(), search or self.config.search, batch_tokens)
+
+    def facts(self, say: Callable[[str], None] = print) -> dict[str, Any]:
+        """What a person wants to know of a run, as plain values."""
+        sides = self.tokenizers() if self.has_tokenizers() else None
+        checkpoint = self.checkpoints(say).best()
+        validations = [record for record in self.journal if record["event"] == "validation"]
+        facts: dict[str, Any] = {"run": str(self.path), "model": self.config.model.kind}
+        if sides is not None:
+            model = self.build_model(sides)
+            facts["parameters"] = sum(tensor.numel() for tensor in collect(model).values())
+            facts["vocabulary"] = {"source": sides.source.size, "target": sides.target.size}
+        facts["pairs"] = self.data.get("pairs")
+        facts["steps"] = self.steps
+        steps = self.checkpoints(say).steps()
+        facts["trained_to"] = steps[-1] if steps else 0
+        facts["used_checkpoint"] = checkpoint.step if checkpoint else None
+        facts["validation"] = validations[-1] if validations else None
+        facts["config"] = self.config.model_dump(mode="json")
+        return facts
+
+
+def load(path: Union[str, Path]) -> Predictor:
+    """A trained run, ready to use: load("runs/en-de")("A sentence.")."""
+    return Run.open(Path(path)).predictor()

@@ -1,0 +1,1 @@
+"""Finding a good target: search sees a step function and a State, never a model."""

@@ -1,0 +1,77 @@
+"""Sampling: draw targets from the model instead of looking for the best."""
+
+from __future__ import annotations
+
+import math
+from typing import Optional
+
+import torch
+from pydantic import Field
+from torch import Tensor
+
+from regard.data.batch import BOS, EOS, Padded
+from regard.nn.state import State
+from regard.search.rules import Hypothesis, Search, Step, force, log_probabilities
+
+
+class Sample(Search):
+    """Draws `best` targets for each sentence, each token from the tempered, cut distribution."""
+
+    best: int = Field(default=1, ge=1, le=1024)
+    temperature: float = Field(default=1.0, gt=0)
+    top_k: int = Field(default=0, ge=0)  # 0: all
+    top_p: float = Field(default=1.0, gt=0, le=1)
+    seed: int = 1
+
+    @torch.inference_mode()
+    def find(
+        self, step: Step, state: State, limits: Tensor, prefix: Optional[Padded] = None
+    ) -> list[list[Hypothesis]]:
+        sentences = len(limits)
+        generator = torch.Generator().manual_seed(self.seed)
+        if self.best > 1:
+            state = state.spread(self.best)
+        limits = limits.repeat_interleave(self.best)
+        tokens = torch.full((sentences * self.best, 1), BOS)
+        totals = torch.zeros(sentences * self.best)
+        ended = torch.zeros(sentences * self.best, dtype=torch.bool)
+        while not bool(ended.all()):
+            length = tokens.shape[1]
+            scores, state = step(tokens[:, -1:], state)
+            logs = log_probabilities(scores)
+            if prefix is not None:
+                logs = force(logs, prefix, length - 1)
+            chances = cut_tail(logs / self.temperature, self.top_k, self.top_p).softmax(dim=-1)
+            drawn = torch.multinomial(chances, 1, generator=generator)
+            drawn = drawn.masked_fill((ended | (limits == length))[:, None], EOS)
+            totals += logs.gather(1, drawn)[:, 0].masked_fill(ended, 0.0)
+            tokens = torch.cat([tokens, drawn], dim=1)
+            ended = ended | (drawn[:, 0] == EOS)
+        found = [
+            _hypothesis(row, total)
+            for row, total in zip(tokens[:, 1:].tolist(), totals.tolist(), strict=True)
+        ]
+        return [
+            sorted(found[start : start + self.best], key=lambda each: -each.score)
+            for start in range(0, len(found), self.best)
+        ]
+
+
+def cut_tail(scores: Tensor, top_k: int, top_p: float) -> Tensor:
+    """Rule out all but the `top_k` best (0: all), and then all but the smallest set of choices
+    whose probability reaches `top_p` (Holtzman et al. 2020, arXiv 1904.09751). (R, V)"""
+    if 0 < top_k < scores.shape[1]:
+        least = scores.topk(top_k, dim=1).values[:, -1:]
+        scores = scores.masked_fill(scores < least, -math.inf)
+    if top_p < 1:
+        ordered, places = scores.sort(dim=1, descending=True)
+        before = ordered.softmax(dim=1).cumsum(dim=1).roll(1, dims=1)
+        before[:, 0] = 0.0
+        cut = (before >= top_p).scatter(1, places, before >= top_p)
+        scores = scores.masked_fill(cut, -math.inf)
+    return scores
+
+
+def _hypothesis(tokens: list[int], total: float) -> Hypothesis:
+    end = tokens.index(EOS)
+    return Hypothesis(tuple(tokens[:end]), total / (end + 1), total)

@@ -1,0 +1,1 @@
+"""From batches to trained weights, without ever losing what was learned."""

@@ -1,0 +1,67 @@
+"""Data-parallel training: each process takes some rows of every batch and gradients are summed."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import torch
+import torch.distributed as distributed
+from torch import Tensor
+
+from regard.data.batch import Batch
+
+
+@dataclass(frozen=True)
+class Ranks:
+    """This process among its peers, as torchrun has set them up; alone it costs nothing."""
+
+    rank: int = 0
+    size: int = 1
+
+    @staticmethod
+    def join() -> Ranks:
+        """Meet the other processes that torchrun started, if it did."""
+        size = int(os.environ.get("WORLD_SIZE", "1"))
+        if size == 1:
+            return Ranks()
+        if not distributed.is_initialized():
+            distributed.init_process_group("gloo")
+        return Ranks(distributed.get_rank(), size)
+
+    @property
+    def first(self) -> bool:
+        return self.rank == 0
+
+    def part(self, batch: Batch) -> Batch:
+        """This process's rows of a batch; none if it has fewer rows than there are processes."""
+        return batch if self.size == 1 else batch.rows(self.rank, None, self.size)
+
+    def sum_gradients(self, parameters: Sequence[Tensor], extra: Tensor) -> Tensor:
+        """Sum all gradients over the processes, and `extra` numbers along with them."""
+        if self.size == 1:
+            return extra
+        gradients = [p.grad if p.grad is not None else torch.zeros_like(p) for p in parameters]
+        flat = torch.cat([each.flatten() for each in [*gradients, extra]])
+        distributed.all_reduce(flat)
+        parts = flat.split([each.numel() for each in [*gradients, extra]])
+        for parameter, part in zip(parameters, parts, strict=False):
+            parameter.grad = part.view_as(parameter)
+        return parts[-1]
+
+    def share(self, values: Sequence[float]) -> list[float]:
+        """What the first process says, for all."""
+        if self.size == 1:
+            return list(values)
+        tensor = torch.tensor(values, dtype=torch.float64)
+        distributed.broadcast(tensor, src=0)
+        return tensor.tolist()
+
+    def wait(self) -> None:
+        if self.size > 1:
+            distributed.barrier()
+
+    def leave(self) -> None:
+        if self.size > 1:
+            distributed.destroy_process_group()

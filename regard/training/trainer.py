@@ -1,0 +1,300 @@
+"""The one training loop: every architecture, every budget, resumable bit for bit."""
+
+from __future__ import annotations
+
+import math
+import signal
+import time
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any, Literal, Optional
+
+import torch
+from pydantic import Field
+from torch import Tensor
+
+from regard.config import Settings
+from regard.data.batch import Batch
+from regard.data.store import Batches, Place
+from regard.models.base import Model
+from regard.models.weights import all_finite, collect, install
+from regard.problem import Problem
+from regard.training.average import AverageSettings
+from regard.training.checkpoint import SAVE_ERRORS, Checkpoint, Checkpoints
+from regard.training.display import Display
+from regard.training.guard import halves, name_culprit, out_of_memory
+from regard.training.journal import Journal
+from regard.training.optim import OptimizerSettings, optimizer_tensors, restore_optimizer
+from regard.training.ranks import Ranks
+
+Scores = Mapping[str, float]
+
+
+class TrainingSettings(Settings):
+    optimizer: OptimizerSettings = OptimizerSettings()
+    average: AverageSettings = AverageSettings()
+    accumulate: int = Field(default=1, ge=1)  # batches an update
+    seed: int = Field(default=1, ge=0)
+    save_every: int = Field(default=500, ge=1)
+    validate_every: int = Field(default=500, ge=1)
+    log_every: int = Field(default=10, ge=1)
+    patience: int = Field(default=0, ge=0)  # validations without a better score; 0: never stop
+    metric: Literal["bleu", "chrf", "exact", "loss"] = "bleu"
+    validation_lines: int = Field(default=500, ge=1)  # decoded at a validation
+    not_finite: Literal["skip", "stop"] = "skip"
+    keep: int = Field(default=2, ge=2)
+
+
+@dataclass
+class Progress:
+    """All that training needs to go on, apart from tensors; plain numbers, so JSON keeps it."""
+
+    step: int = 0
+    place: dict[str, int] = field(default_factory=lambda: asdict(Place()))
+    best: Optional[float] = None
+    best_step: int = 0
+    stale: int = 0
+    finished: bool = False
+    loss: float = 0.0  # summed since the last record in the journal
+    tokens: int = 0
+    seconds: float = 0.0
+    skipped: int = 0  # updates in a row whose gradient was not finite
+
+
+class Trainer:
+    """Turns batches into updates, and a budget of steps into a trained model."""
+
+    def __init__(
+        self,
+        model: Model,
+        batches: Batches,
+        settings: TrainingSettings,
+        steps: int,
+        validate: Callable[[Model], Scores],
+        checkpoints: Checkpoints,
+        journal: Journal,
+        display: Display,
+        facts: Mapping[str, Any],
+        ranks: Ranks,
+    ) -> None:
+        self.model = model
+        self.batches = batches
+        self.settings = settings
+        self.steps = steps
+        self.validate = validate
+        self.checkpoints = checkpoints
+        self.journal = journal
+        self.display = display
+        self.facts = facts
+        self.ranks = ranks
+        self.optimizer = settings.optimizer.build(model.parameters())
+        self.average = settings.average.build(model)
+        self.progress = Progress()
+        self.stop_signal: Optional[int] = None
+
+    def resume(self, checkpoint: Checkpoint) -> None:
+        """Go on from a checkpoint as if there had been no break."""
+        if checkpoint.manifest.get("torch") != torch.__version__ or (
+            checkpoint.manifest.get("threads") != torch.get_num_threads()
+        ):
+            self.display.note(
+                "This run was saved with another torch or number of threads: it goes on, but the "
+                "result may differ in the last digits from an unbroken run."
+            )
+        install(self.model, checkpoint.tensors("weights"))
+        restore_optimizer(self.optimizer, checkpoint.tensors("optimizer"))
+        self.average.tensors = checkpoint.tensors("average")
+        self.progress = Progress(**checkpoint.progress())
+        if self.ranks.first:
+            self.journal.rewind(self.progress.step)
+
+    def run(self) -> Progress:
+        """Train to the end of the budget, or until told to stop."""
+        self.model.train()
+        previous = self._listen() if self.ranks.first or self.ranks.size > 1 else {}
+        try:
+            with self.display.training(self.steps, self.progress.step):
+                self._loop()
+        finally:
+            for number, handler in previous.items():
+                signal.signal(number, handler)
+        return self.progress
+
+    def _loop(self) -> None:
+        progress, settings = self.progress, self.settings
+        stream = self.batches.from_place(Place(**progress.place))
+        while not progress.finished and progress.step < self.steps:
+            began = time.perf_counter()
+            stopping = self._update(stream)
+            progress.seconds += time.perf_counter() - began
+            self._record()
+            last = progress.step == self.steps
+            best = False
+            if progress.step % settings.validate_every == 0 or last:
+                best = self._validate()
+            if progress.step % settings.save_every == 0 or last or best or progress.finished:
+                self._save(best, must=last or progress.finished)
+            if stopping:
+                if progress.step % settings.save_every:
+                    self._save(False, must=True)
+                return
+
+    def _update(self, stream: Iterator[tuple[Batch, Place]]) -> bool:
+        """One step of the optimiser; true if this or another process was told to stop."""
+        progress, settings = self.progress, self.settings
+        step = progress.step + 1
+        taken = [next(stream) for _ in range(settings.accumulate)]
+        batches = [batch for batch, _ in taken]
+        tokens = sum(batch.tokens for batch in batches)
+        # Seeding each step by its number makes resuming exact without saving a generator.
+        torch.manual_seed(settings.seed * 1_000_003 + step * 1_009 + self.ranks.rank)
+        loss = self._backward([self.ranks.part(batch) for batch in batches], tokens)
+        stop = 0.0 if self.stop_signal is None else 1.0
+        parameters = list(self.model.parameters())
+        shared = self.ranks.sum_gradients(parameters, torch.tensor([loss, stop]))
+        loss = float(shared[0])
+        norm = float(
+            torch.nn.utils.clip_grad_norm_(parameters, settings.optimizer.clip or math.inf)
+        )
+        progress.step = step
+        progress.place = asdict(taken[-1][1])
+        if math.isfinite(loss) and math.isfinite(norm):
+            for group in self.optimizer.param_groups:
+                group["lr"] = settings.optimizer.rate_at(step, self.steps)
+            self.optimizer.step()
+            self.average.update(step)
+            progress.skipped = 0
+            progress.loss += loss
+            progress.tokens += tokens
+        else:
+            self._not_finite(step, self.ranks.part(batches[-1]))
+        self.optimizer.zero_grad(set_to_none=True)
+        return float(shared[1]) > 0
+
+    def _backward(self, batches: list[Batch], tokens: int) -> float:
+        """Gradients of the mean loss over all tokens of the step; gives the summed likelihood.
+
+        A batch that does not fit in memory is computed in halves: the same step, more slowly.
+        """
+        try:
+            return sum(self._backward_one(batch, tokens) for batch in batches)
+        except (MemoryError, RuntimeError) as error:
+            if not out_of_memory(error) or max(len(batch) for batch in batches) < 2:
+                raise
+        self.optimizer.zero_grad(set_to_none=True)
+        self.display.note("A batch did not fit in memory and is computed in halves.")
+        smaller = [part for batch in batches for part in halves(batch) if len(part)]
+        return self._backward(smaller, tokens)
+
+    def _backward_one(self, batch: Batch, tokens: int) -> float:
+        if not len(batch):
+            return 0.0
+        loss = self.model(batch)
+        (loss.total / tokens).backward()  # type: ignore[no-untyped-call]
+        return float(loss.likelihood)
+
+    def _not_finite(self, step: int, batch: Batch) -> None:
+        """Name where a NaN or infinity arose; the update is left out, so it is never saved."""
+        self.optimizer.zero_grad(set_to_none=True)
+        torch.manual_seed(self.settings.seed * 1_000_003 + step * 1_009 + self.ranks.rank)
+        culprit = name_culprit(self.model, batch)
+        self.progress.skipped += 1
+        if self.ranks.first:
+            self.journal.add("not_finite", step, {"where": culprit})
+        self.display.note(f"Step {step} was left out: {culprit} is not finite.")
+        if self.settings.not_finite == "stop" or self.progress.skipped >= 10:
+            raise Problem(
+                f"Training stopped at step {step} because {culprit} is not finite: lower "
+                "training.optimizer.rate and give the same command with a new run; the last "
+                "good checkpoint is kept."
+            )
+
+    def _record(self) -> None:
+        progress = self.progress
+        if progress.step % self.settings.log_every or not progress.tokens:
+            return
+        facts = {
+            "loss": progress.loss / progress.tokens,
+            "rate": self.settings.optimizer.rate_at(progress.step, self.steps),
+            "tokens_per_second": round(progress.tokens / max(progress.seconds, 1e-9), 1),
+        }
+        if self.ranks.first:
+            self.journal.add("train", progress.step, facts)
+        self.display.step(progress.step, facts["loss"], facts["tokens_per_second"])
+        progress.loss, progress.tokens, progress.seconds = 0.0, 0, 0.0
+
+    def _validate(self) -> bool:
+        """Score the averaged weights; true if they are the best so far."""
+        progress, metric = self.progress, self.settings.metric
+        value = 0.0
+        if self.ranks.first:
+            with self.average.applied():
+                self.model.eval()
+                scores = self.validate(self.model)
+                self.model.train()
+            self.journal.add("validation", progress.step, scores)
+            self.display.validation(progress.step, scores)
+            value = scores[metric]
+        (value,) = self.ranks.share([value])
+        value = -value if metric == "loss" else value
+        if progress.best is None or value > progress.best:
+            progress.best, progress.best_step, progress.stale = value, progress.step, 0
+            return True
+        progress.stale += 1
+        progress.finished = 0 < self.settings.patience <= progress.stale
+        return False
+
+    def _save(self, best: bool, must: bool) -> None:
+        """Save; a full disk is no reason to stop training, unless this was the last chance."""
+        progress = self.progress
+        if progress.step >= self.steps:
+            progress.finished = True
+        if self.ranks.first:
+            groups: dict[str, dict[str, Tensor]] = {
+                "weights": collect(self.model),
+                "optimizer": optimizer_tensors(self.optimizer),
+                "average": self.average.tensors,
+            }
+            try:
+                if not all_finite(groups["weights"]):
+                    raise Problem("The weights are not finite, so they were not saved.")
+                self.journal.sync()
+                self.checkpoints.save(
+                    progress.step, groups, asdict(progress), self.facts, best
+                )
+            except SAVE_ERRORS as error:
+                text = f"The checkpoint of step {progress.step} could not be saved ({error})"
+                if must:
+                    raise Problem(f"{text}: free some space and give the same command.") from None
+                self.display.note(f"{text}; training goes on, the last one is intact.")
+        self.ranks.wait()
+
+    def _listen(self) -> dict[int, Any]:
+        """SIGTERM and Ctrl-C save and stop after the step; a second one stops at once."""
+
+        def remember(number: int, frame: Any) -> None:
+            if self.stop_signal is not None:
+                raise KeyboardInterrupt
+            self.stop_signal = number
+            self.display.note("Stopping: saving after this step.")
+
+        try:
+            return {n: signal.signal(n, remember) for n in (signal.SIGINT, signal.SIGTERM)}
+        except ValueError:  # not in the main thread, where signals cannot be caught
+            return {}
+
+    def rehearse(self, seconds: float) -> float:
+        """How long a step takes, measured on the first batches without learning from them."""
+        stream = self.batches.from_place(Place())
+        took: list[float] = []
+        self.model.train()
+        began = time.perf_counter()
+        while len(took) < 3 or time.perf_counter() - began < seconds:
+            start = time.perf_counter()
+            batches = [next(stream)[0] for _ in range(self.settings.accumulate)]
+            self._backward([self.ranks.part(batch) for batch in batches], 1)
+            torch.nn.utils.clip_grad_norm_(self.model.parameters(), 1.0)
+            self.optimizer.zero_grad(set_to_none=True)
+            took.append(time.perf_counter() - start)
+        del took[0]  # the first step warms the machine up
+        return sum(took) / len(took)

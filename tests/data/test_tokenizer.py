@@ -1,0 +1,351 @@
+"""Tokenizers: text comes back, ids are the same everywhere, sampling is a pure function."""
+
+from __future__ import annotations
+
+import json
+import random
+import re
+import subprocess
+import sys
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from regard.config import check
+from regard.data import tokenizer as module
+from regard.data.batch import UNKNOWN
+from regard.data.tokenizer import (
+    Bytes,
+    SentencePiece,
+    Tokenizer,
+    Tokenizers,
+    TokenizerSettings,
+    Words,
+    load,
+    save,
+    train,
+)
+from regard.problem import Misuse
+
+
+def some_lines(count: int, seed: int = 0) -> list[str]:
+    chooser = random.Random(seed)
+    words = ["".join(chooser.choices("abcdefghij", k=chooser.randint(2, 8))) for _ in range(300)]
+    return [" ".join(chooser.choices(words, k=chooser.randint(1, 12))) for _ in range(count)]
+
+
+LINES = [*some_lines(400), "Grüße, 東京 und 😀!", "<s> </s> <pad> <unk> <0x41>"]
+SUBWORDS: dict[str, Tokenizer] = {
+    kind: train(check(TokenizerSettings, {"kind": kind, "vocabulary": 500}), LINES)
+    for kind in ("bpe", "unigram")
+}
+ALL: dict[str, Tokenizer] = {
+    **SUBWORDS,
+    **{
+        kind: train(check(TokenizerSettings, {"kind": kind}), LINES)
+        for kind in ("word", "character", "byte")
+    },
+}
+# U+2581 is the mark that SentencePiece itself uses for a space.
+ANY_TEXT = st.text(
+    st.characters(exclude_categories=["Cs"], exclude_characters="\n\u2581"), max_size=40
+)
+
+
+def collapsed(text: str) -> str:
+    return re.sub(" +", " ", text).strip(" ")
+
+
+@pytest.mark.parametrize("kind", ["bpe", "unigram"])
+@settings(max_examples=300, deadline=None)
+@given(text=ANY_TEXT)
+def test_subwords_give_any_text_back(kind: str, text: str) -> None:
+    tokenizer = SUBWORDS[kind]
+    [ids] = tokenizer.encode([text])
+    assert tokenizer.decode(ids) == collapsed(text)
+    assert not set(ids) & {0, 1, 2, 3}
+
+
+@settings(max_examples=300, deadline=None)
+@given(text=ANY_TEXT)
+def test_bytes_give_any_text_back_exactly(text: str) -> None:
+    tokenizer = Bytes()
+    [ids] = tokenizer.encode([text])
+    assert tokenizer.decode(ids) == text
+
+
+@pytest.mark.parametrize("kind", ["bpe", "unigram"])
+@settings(max_examples=100, deadline=None)
+@given(text=ANY_TEXT, seed=st.integers(0, 2**64))
+def test_sampled_text_comes_back_too(kind: str, text: str, seed: int) -> None:
+    tokenizer = SUBWORDS[kind]
+    [ids] = tokenizer.sample([text], 0.3, seed)
+    assert tokenizer.decode(ids) == collapsed(text)
+
+
+@pytest.mark.parametrize("kind", list(ALL))
+@settings(max_examples=100, deadline=None)
+@given(data=st.data())
+def test_any_ids_can_be_shown(kind: str, data: st.DataObject) -> None:
+    tokenizer = ALL[kind]
+    ids = data.draw(st.lists(st.integers(0, tokenizer.size + 5)))
+    assert isinstance(tokenizer.decode(ids), str)
+    assert len(tokenizer.pieces(ids)) == len(ids)
+
+
+@pytest.mark.parametrize("kind", list(ALL))
+def test_many_lines_at_once_are_the_same_as_one_by_one(kind: str) -> None:
+    tokenizer = ALL[kind]
+    assert tokenizer.encode(LINES) == [tokenizer.encode([line])[0] for line in LINES]
+
+
+@pytest.mark.parametrize("kind", list(ALL))
+def test_half_a_surrogate_pair_does_not_crash(kind: str) -> None:
+    tokenizer = ALL[kind]
+    for count in (1, 100):
+        encoded = tokenizer.encode(["a \ud800"] * count)
+        assert tokenizer.decode(encoded[0])
+
+
+@pytest.mark.parametrize("kind", list(ALL))
+def test_reserved_ids_stand_for_no_text(kind: str) -> None:
+    tokenizer = ALL[kind]
+    [ids] = tokenizer.encode(["abc"])
+    assert tokenizer.decode([1, *ids, 2, 0, 0]) == tokenizer.decode(ids)
+
+
+def test_text_that_looks_like_a_reserved_piece_is_text() -> None:
+    text = "<s> </s> <pad> <unk> <0x41> </s>"
+    for kind, tokenizer in ALL.items():
+        [ids] = tokenizer.encode([text])
+        assert not set(ids) & {0, 1, 2, 3}, kind
+        assert tokenizer.decode(ids) == text, kind
+
+
+def test_words_by_frequency_then_code_point_and_unknown() -> None:
+    tokenizer = train(
+        check(TokenizerSettings, {"kind": "word", "vocabulary": 7}), ["b a c", "c", "d  b"]
+    )
+    assert tokenizer.size == 7
+    assert tokenizer.encode(["b c a d zebra"]) == [[4, 5, 6, UNKNOWN, UNKNOWN]]
+    assert tokenizer.decode([4, 3, 6]) == "b ⁇ a"
+
+
+def test_characters_by_frequency_then_code_point_and_unknown() -> None:
+    tokenizer = train(check(TokenizerSettings, {"kind": "character"}), ["bb a", "c"])
+    assert tokenizer.encode(["b ac?"]) == [[4, 5, 6, 7, UNKNOWN]]
+    assert tokenizer.decode([4, 5, 6, 7]) == "b ac"
+
+
+def test_joint_is_one_object_and_separate_are_two(tmp_path: Path) -> None:
+    for joint in (True, False):
+        chosen = check(TokenizerSettings, {"kind": "word", "joint": joint})
+        both = Tokenizers.train(chosen, ["a b"], ["c d"])
+        assert both.joint == (both.source is both.target) == joint
+        assert (both.source.encode(["c"]) == [[UNKNOWN]]) != joint
+        folder = tmp_path / str(joint)
+        folder.mkdir()
+        both.save(folder)
+        again = Tokenizers.load(folder)
+        assert again.joint == joint
+        assert again.target.encode(["c d"]) == both.target.encode(["c d"])
+
+
+@pytest.mark.parametrize("kind", list(ALL))
+def test_saved_and_loaded_is_the_same(kind: str, tmp_path: Path) -> None:
+    path = tmp_path / "tokenizer.json"
+    save(ALL[kind], path)
+    again = load(path)
+    assert (again.kind, again.size) == (kind, ALL[kind].size)
+    assert again.encode(LINES) == ALL[kind].encode(LINES)
+    assert [entry.name for entry in tmp_path.iterdir()] == ["tokenizer.json"]
+
+
+@pytest.mark.parametrize("kind", ["bpe", "word"])
+def test_a_corrupt_file_is_refused(kind: str, tmp_path: Path) -> None:
+    path = tmp_path / "tokenizer.json"
+    save(ALL[kind], path)
+    whole = path.read_bytes()
+    chooser = random.Random(0)
+    for _ in range(60):
+        damaged = bytearray(whole)
+        damaged[chooser.randrange(len(damaged))] ^= 1 << chooser.randrange(8)
+        path.write_bytes(damaged)
+        try:
+            assert load(path).encode(LINES) == ALL[kind].encode(LINES)  # a space between fields
+        except Misuse as problem:
+            assert str(path) in str(problem)
+    for length in (0, 1, 100, len(whole) // 2, len(whole) - 1):
+        path.write_bytes(whole[:length])
+        with pytest.raises(Misuse, match="not a whole tokenizer"):
+            load(path)
+
+
+@pytest.mark.parametrize("text", ["[]", "{}", "null", "[" * 100_000, '{"format": 1}', "\x00\xff"])
+def test_a_file_of_another_kind_is_refused(text: str, tmp_path: Path) -> None:
+    path = tmp_path / "tokenizer.json"
+    path.write_text(text, encoding="latin-1")
+    with pytest.raises(Misuse):
+        load(path)
+
+
+def test_a_damaged_model_with_a_right_digest_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "tokenizer.json"
+    for content in ("AAAA", "no base64!", ["x"], None):
+        record = {
+            "format": module._FORMAT,
+            "kind": "bpe",
+            "digest": module._digest(content),
+            "content": content,
+        }
+        path.write_text(json.dumps(record))
+        with pytest.raises(Misuse):
+            load(path)
+
+
+def test_a_missing_file_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(Misuse, match="Cannot read the tokenizer"):
+        load(tmp_path / "none.json")
+    with pytest.raises(Misuse):
+        Tokenizers.load(tmp_path)
+
+
+@pytest.mark.parametrize("kind", ["bpe", "unigram"])
+def test_more_vocabulary_than_the_text_has_gives_less(kind: str) -> None:
+    chosen = check(TokenizerSettings, {"kind": kind, "vocabulary": 30_000})
+    tokenizer = train(chosen, ["hello world", "good day"])
+    assert 260 < tokenizer.size < 400
+    assert tokenizer.decode(tokenizer.encode(["good world"])[0]) == "good world"
+
+
+@pytest.mark.parametrize("kind", ["bpe", "unigram"])
+def test_too_small_a_vocabulary_is_refused_with_the_least_value(kind: str) -> None:
+    with pytest.raises(Misuse) as caught:
+        train(check(TokenizerSettings, {"kind": kind, "vocabulary": 200}), LINES)
+    least = int(re.findall(r"at least (\d+)", str(caught.value))[0])
+    assert train(check(TokenizerSettings, {"kind": kind, "vocabulary": least}), LINES).size == least
+
+
+@pytest.mark.parametrize("kind", ["bpe", "unigram", "word", "character"])
+@pytest.mark.parametrize("lines", [[], [""]])
+def test_no_text_is_refused(kind: str, lines: list[str]) -> None:
+    with pytest.raises(Misuse, match="no text"):
+        train(check(TokenizerSettings, {"kind": kind}), lines)
+
+
+@pytest.mark.parametrize("kind", ["bpe", "unigram"])
+def test_one_endless_word_does_not_end_the_process(kind: str) -> None:
+    chosen = check(TokenizerSettings, {"kind": kind, "vocabulary": 300})
+    tokenizer = train(chosen, ["ab" * 50_000, "abc"])
+    assert tokenizer.decode(tokenizer.encode(["abc" * 1000])[0]) == "abc" * 1000
+
+
+@pytest.mark.parametrize("kind", ["bpe", "unigram"])
+def test_training_twice_gives_the_same_model(kind: str) -> None:
+    again = train(check(TokenizerSettings, {"kind": kind, "vocabulary": 500}), iter(LINES))
+    assert again.content() == SUBWORDS[kind].content()
+
+
+def test_a_large_alphabet_falls_back_to_bytes() -> None:
+    lines = [chr(0x4E00 + index) * 3 for index in range(3_000)] + ["一" * 10] * 3000
+    tokenizer = train(check(TokenizerSettings, {"vocabulary": 4000}), lines)
+    assert tokenizer.decode(tokenizer.encode(["一丁丂"])[0]) == "一丁丂"
+
+
+def test_lines_are_taken_from_all_over_a_large_text() -> None:
+    taken = [int(line) for line in module._evenly(map(str, range(100_000)), limit=1_000)]
+    assert 500 <= len(taken) <= 1_000
+    assert taken == sorted(taken)
+    gaps = [after - before for before, after in zip(taken, taken[1:], strict=False)]
+    assert max(gaps) < 4 * min(gaps) + 400
+    odd = sum(number % 2 for number in taken) / len(taken)
+    assert 0.45 < odd < 0.55
+    assert module._evenly(map(str, range(1_000)), limit=1_000) == [str(n) for n in range(1_000)]
+
+
+def test_sampling_is_refused_for_the_other_kinds() -> None:
+    for kind in ("word", "character", "byte"):
+        with pytest.raises(Misuse, match="sampling"):
+            check(TokenizerSettings, {"kind": kind, "sampling": 0.1})
+        with pytest.raises(Misuse, match="has no sampling"):
+            ALL[kind].sample(["a"], 0.1, 0)
+    with pytest.raises(Misuse):
+        check(TokenizerSettings, {"sampling": 1.5})
+    with pytest.raises(Misuse):
+        check(TokenizerSettings, {"vocabulary": 3})
+
+
+@pytest.mark.parametrize("kind", ["bpe", "unigram"])
+def test_sampling_differs_by_seed_and_from_the_best_cut(kind: str) -> None:
+    tokenizer = SUBWORDS[kind]
+    first, second = tokenizer.sample(LINES, 0.2, 1), tokenizer.sample(LINES, 0.2, 2)
+    assert first != second
+    assert first != tokenizer.encode(LINES)
+    assert tokenizer.sample(LINES, 0.0, 1) == tokenizer.encode(LINES)
+    many = tokenizer.sample([LINES[3]] * 50, 0.2, 1)
+    assert len({tuple(ids) for ids in many}) > 1
+
+
+@pytest.mark.parametrize("kind", ["bpe", "unigram"])
+@pytest.mark.parametrize("count", [1, 402])
+def test_sampling_is_a_pure_function(kind: str, count: int) -> None:
+    tokenizer, lines = SUBWORDS[kind], LINES[:count]
+    expected = tokenizer.sample(lines, 0.2, 7)
+    for other in SUBWORDS.values():
+        other.sample(LINES[:33], 0.5, 8)
+    assert tokenizer.sample(lines, 0.2, 7) == expected
+    found: list[list[list[int]]] = []
+    thread = threading.Thread(target=lambda: found.append(tokenizer.sample(lines, 0.2, 7)))
+    thread.start()
+    thread.join()
+    assert found == [expected]
+
+
+def test_sampling_in_many_threads_at_once() -> None:
+    tokenizer = SUBWORDS["bpe"]
+    alone = {seed: tokenizer.sample(LINES[:50], 0.2, seed) for seed in range(8)}
+    with ThreadPoolExecutor(8) as pool:
+        together = pool.map(lambda n: (n % 8, tokenizer.sample(LINES[:50], 0.2, n % 8)), range(64))
+        assert all(alone[seed] == ids for seed, ids in together)
+
+
+def test_sampling_is_not_disturbed_by_direct_use_of_the_library() -> None:
+    tokenizer = SUBWORDS["bpe"]
+    assert isinstance(tokenizer, SentencePiece)
+    expected = tokenizer.sample(LINES, 0.2, 7)
+    tokenizer._processor.encode(LINES[0], enable_sampling=True, alpha=0.5, nbest_size=-1)
+    assert tokenizer.sample(LINES, 0.2, 7) == expected
+
+
+@pytest.mark.parametrize("kind", ["bpe", "unigram"])
+def test_sampling_is_the_same_in_another_process(kind: str, tmp_path: Path) -> None:
+    path = tmp_path / "tokenizer.json"
+    save(SUBWORDS[kind], path)
+    program = (
+        "import json, sys; from pathlib import Path; from regard.data.tokenizer import load;"
+        f"print(json.dumps(load(Path({str(path)!r})).sample(json.load(sys.stdin), 0.2, 7)))"
+    )
+    output = subprocess.run(
+        [sys.executable, "-c", program],
+        input=json.dumps(LINES),
+        capture_output=True,
+        text=True,
+        check=True,
+        cwd=Path(__file__).parents[2],
+    ).stdout
+    assert json.loads(output) == SUBWORDS[kind].sample(LINES, 0.2, 7)
+
+
+def test_nothing_is_printed_while_training(capfd: pytest.CaptureFixture[str]) -> None:
+    train(check(TokenizerSettings, {"vocabulary": 300}), LINES)
+    captured = capfd.readouterr()
+    assert captured.out == captured.err == ""
+
+
+def test_an_entry_twice_is_refused() -> None:
+    with pytest.raises(ValueError, match="twice"):
+        Words(["a", "a"])
