@@ -89,7 +89,9 @@ def train(
 def translate(
     run: RunFolder,
     input: Annotated[Optional[Path], typer.Option(help="A file instead of standard input.")] = None,
-    output: Annotated[Optional[Path], typer.Option(help="A file instead of standard output.")] = None,
+    output: Annotated[
+        Optional[Path], typer.Option(help="A file instead of standard output.")
+    ] = None,
     beam: BeamWidth = None,
     best: Annotated[int, typer.Option(min=1, help="Targets a line, with their scores.")] = 1,
     length_penalty: Annotated[Optional[float], typer.Option(min=0)] = None,
@@ -132,7 +134,9 @@ def score(
     source: Source = None,
     target: Target = None,
     pairs: PairsFile = None,
-    output: Annotated[Optional[Path], typer.Option(help="A file instead of standard output.")] = None,
+    output: Annotated[
+        Optional[Path], typer.Option(help="A file instead of standard output.")
+    ] = None,
 ) -> None:
     """Print log p(target | source) for each pair."""
     from regard import evaluation
@@ -270,9 +274,7 @@ def demo(
     run_demo(folder)
 
 
-def _beam(
-    config: Any, beam: Optional[int], best: int, length_penalty: Optional[float]
-) -> Search:
+def _beam(config: Any, beam: Optional[int], best: int, length_penalty: Optional[float]) -> Search:
     from regard.config import override
 
     width = beam or max(config.beam, best)
@@ -288,7 +290,11 @@ def _sampling(best: int, temperature: float, top_k: int, top_p: float, seed: int
     from regard.search.sample import Sample
 
     values = {
-        "best": best, "temperature": temperature, "top_k": top_k, "top_p": top_p, "seed": seed
+        "best": best,
+        "temperature": temperature,
+        "top_k": top_k,
+        "top_p": top_p,
+        "seed": seed,
     }
     return check(Sample, values)
 

@@ -16,6 +16,8 @@ from regard.problem import Misuse
 from regard.run import Run
 from regard.search.rules import Search
 
+PLAIN = TextMetrics()
+
 
 @dataclass(frozen=True)
 class Evaluation:
@@ -35,7 +37,7 @@ def evaluate(
     target: Optional[PathLike] = None,
     pairs: Optional[PathLike] = None,
     search: Optional[Search] = None,
-    metrics: TextMetrics = TextMetrics(),
+    metrics: TextMetrics = PLAIN,
     say: Callable[[str], None] = print,
 ) -> Evaluation:
     """Translate the source and score the result against the target; perplexity comes along.
@@ -63,7 +65,7 @@ def compare(
     target: Optional[PathLike] = None,
     pairs: Optional[PathLike] = None,
     search: Optional[Search] = None,
-    metrics: TextMetrics = TextMetrics(),
+    metrics: TextMetrics = PLAIN,
     say: Callable[[str], None] = print,
 ) -> list[Comparison]:
     """Runs on the same lines, the first being the baseline, by paired bootstrap.

@@ -179,12 +179,14 @@ def _prepare(
         shared = overlap(training(), validation())
         if shared > 0.01:
             display.note(f"{shared:.0%} of the validation pairs are training pairs as well.")
-        run.keep_data({
-            "fingerprint": fingerprint,
-            "pairs": {"train": len(run.store("train")), "valid": len(run.store("valid"))},
-            "notes": notes,
-            "profile": examination.profile.to_json(),
-        })
+        run.keep_data(
+            {
+                "fingerprint": fingerprint,
+                "pairs": {"train": len(run.store("train")), "valid": len(run.store("valid"))},
+                "notes": notes,
+                "profile": examination.profile.to_json(),
+            }
+        )
 
 
 def _encode(
@@ -214,9 +216,7 @@ def _encode(
             with display.waiting(f"encoding the {part} data"):
                 store = Store.write(run.store_folder(part), stream(), sides, limit, keep_text)
             if store.skipped:
-                display.note(
-                    f"Skipped {store.skipped:,} {part} pairs of more than {limit} pieces."
-                )
+                display.note(f"Skipped {store.skipped:,} {part} pairs of more than {limit} pieces.")
 
 
 def _fingerprint(pairs: Pairs, held: Optional[Pairs]) -> dict[str, list[str]]:
@@ -245,9 +245,7 @@ def _hold_out(
     size = min(1000, max(1, count // 20))
     chosen = np.random.default_rng(seed).choice(count, size, replace=False)
     places = frozenset(chosen.tolist())
-    texts = {
-        (pair.source, pair.target) for place, pair in enumerate(pairs) if place in places
-    }
+    texts = {(pair.source, pair.target) for place, pair in enumerate(pairs) if place in places}
 
     def training() -> Iterator[Pair]:
         return (pair for pair in pairs if (pair.source, pair.target) not in texts)

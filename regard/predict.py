@@ -53,8 +53,8 @@ class Predictor:
         self.longest = longest
         self.cut = 0  # lines of which only the first `longest` pieces were read
 
-    @overload
-    def __call__(self, text: str) -> str: ...
+    @overload  # a str is a sequence too, but this comes first
+    def __call__(self, text: str) -> str: ...  # type: ignore[overload-overlap]
     @overload
     def __call__(self, text: Sequence[str]) -> list[str]: ...
     def __call__(self, text: Union[str, Sequence[str]]) -> Union[str, list[str]]:

@@ -4,6 +4,8 @@ Every English word has exactly one German rendering, so that the corpus is a fun
 model can learn. The tables are plain text because people, not programs, have to proofread them.
 """
 
+from dataclasses import dataclass
+
 from regard.corpora.clause import (
     DEFINITE,
     EIN,
@@ -595,6 +597,7 @@ VERB_TABLE = """
         lamp,armchair | in>in:dat:kitchen,room,cellar,garden,office,garage | s
     fit fit fit | passen passt passte gepasst | object | into>in:acc:container | s
     fit fit fit | passen passt passte gepasst | furniture | through>durch:acc:door | s
+    sleep slept slept | schlafen schläft schlief geschlafen | animal | in>in:dat:stable,barn,basket |
     swim swam swum | schwimmen schwimmt schwamm geschwommen sein | person,dog,duck,bear |
         in>in:dat:river,lake,sea |
 """
@@ -644,4 +647,304 @@ def read_verbs() -> dict[str, Verb]:
 
 VERBS = read_verbs()
 BE = read_verb("be was been | sein ist war gewesen sein | | |")
-KNOW = read_verb("know knew known | wissen weiß wusste gewusst | person | | s")
+THAT_VERBS = [
+    read_verb("know knew known | wissen weiß wusste gewusst | person | | s"),
+    read_verb("say said said | sagen sagt sagte gesagt | person | |"),
+    read_verb("believe believed believed | glauben glaubt glaubte geglaubt | person | | s"),
+    read_verb("hope hoped hoped | hoffen hofft hoffte gehofft | person | | s"),
+    read_verb("think thought thought | denken denkt dachte gedacht | person | | s"),
+]
+WHETHER_VERBS = [
+    read_verb("know knew known | wissen weiß wusste gewusst | person | | s"),
+    read_verb("ask asked asked | fragen fragt fragte gefragt | person | |"),
+]
+WHO = Pronoun("who", "whom", ("wer", "wen", "wem"), 3, False)
+WHAT = Pronoun("what", "what", ("was", "was", "was"), 3, False)
+
+# Where things happen: English and German preposition, and the places.
+PLACES = [
+    (english, german, tuple(names.split()))
+    for english, german, names in [
+        ("in", "in", "garden kitchen park forest house school hotel library cellar room village"),
+        ("in", "in", "city museum office barn hut castle restaurant garage theater factory"),
+        ("on", "auf", "bench sofa ship island bridge roof"),
+        ("under", "unter", "tree bridge"),
+        ("behind", "hinter", "house church school hedge barn castle"),
+        ("in front of", "vor", "house church school hotel museum theater bakery"),
+        ("next to", "neben", "church tree pharmacy gate bakery river"),
+    ]
+]
+
+
+@dataclass(frozen=True)
+class Frame:
+    """A sentence with two nouns and an "it" that only the adjective can resolve.
+
+    "The animal didn't cross the street because it was too tired": what speaks against crossing
+    is a property either of animals or of streets. What speaks for it goes with a positive verb.
+    """
+
+    verb: str
+    subjects: str
+    objects: str
+    subject_against: str = ""
+    object_against: str = ""
+    subject_for: str = ""
+    object_for: str = ""
+
+
+WALKERS = (
+    "animal dog cat horse cow pig goat fox wolf bear elephant lion monkey hare tiger donkey hedgehog"
+    " stag camel squirrel rabbit calf lamb foal pony zebra giraffe kangaroo antelope mouse rat"
+    " turtle goose duck hen frog"
+)
+JUMPERS = (
+    "horse dog cat goat stag pony hare kangaroo lion fox zebra antelope foal rabbit donkey tiger cow"
+)
+WEARY = "tired lazy weak frightened exhausted injured sick nervous sleepy shy"
+EAGER = "hungry thirsty curious brave restless"
+OMNIVORES = "dog pig rat bear mouse monkey hen hedgehog fox animal goose"
+HERBIVORES = "horse cow goat rabbit hare donkey camel zebra pony calf lamb foal giraffe elephant"
+HUNTERS = "cat lion wolf tiger fox eagle dog crocodile snake owl animal"
+PREY = "mouse hare rabbit bird duck rat frog squirrel antelope hen goose pigeon foal lamb"
+THINGS = (
+    "ball book lamp bottle shoe plate picture clock guitar violin coat dress pillow blanket pan vase"
+    " pot umbrella doll toy radio camera jacket carpet cello towel mirror"
+)
+FRAMES = [
+    Frame(
+        "überqueren",
+        WALKERS,
+        "street bridge square highway intersection",
+        WEARY,
+        "wide icy slippery busy closed flooded",
+        EAGER,
+        "empty narrow",
+    ),
+    Frame("überqueren", WALKERS, "path track bridge field", WEARY, "icy slippery closed flooded"),
+    Frame(
+        "überqueren", WALKERS, "river brook canal lake bog", WEARY, "wide deep", EAGER,
+        "shallow narrow frozen",
+    ),
+    Frame("überqueren", WALKERS, "field meadow yard", WEARY, "wide muddy flooded icy", EAGER),
+    Frame("überqueren", WALKERS, "valley desert bog", WEARY, "wide", EAGER),
+    Frame(
+        "überqueren",
+        "car bus truck tractor carriage tram motorcycle taxi",
+        "bridge street square intersection field track",
+        "heavy overloaded broken slow",
+        "icy closed slippery flooded narrow",
+    ),
+    Frame(
+        "fressen",
+        OMNIVORES,
+        "bread cake cheese sausage egg cookie roll potato pizza",
+        "tired sick shy frightened sleepy",
+        "hard moldy salty hot frozen spicy",
+        "hungry greedy",
+        "fresh tasty soft warm",
+    ),
+    Frame(
+        "fressen",
+        OMNIVORES + " " + HERBIVORES,
+        "apple pear banana plum carrot salad cabbage",
+        "tired sick shy frightened sleepy",
+        "bitter hard moldy frozen",
+        "hungry greedy",
+        "fresh tasty juicy",
+    ),
+    Frame(
+        "fressen",
+        HERBIVORES,
+        "hay grass straw cabbage salad",
+        "tired sick shy frightened sleepy",
+        "bitter moldy tough frozen",
+        "hungry greedy",
+        "fresh soft tasty",
+    ),
+    Frame(
+        "fressen",
+        HUNTERS,
+        "meat fish sausage ham schnitzel",
+        "tired sick shy frightened sleepy",
+        "salty spicy tough frozen moldy hot",
+        "hungry greedy",
+        "fresh tasty soft juicy",
+    ),
+    Frame(
+        "trinken",
+        "dog cat bear monkey elephant horse cow donkey camel pig calf lamb animal foal goat",
+        "water milk juice tea coffee lemonade beer wine",
+        "sick nervous shy frightened",
+        "hot bitter salty cold",
+        "thirsty",
+        "fresh sweet tasty",
+    ),
+    Frame(
+        "springen über",
+        JUMPERS,
+        "fence wall hedge gate obstacle",
+        WEARY + " clumsy stubborn",
+        "high wide",
+        EAGER + " agile",
+        "low",
+    ),
+    Frame(
+        "springen über",
+        JUMPERS,
+        "ditch puddle brook hole",
+        WEARY + " clumsy stubborn",
+        "wide deep",
+        EAGER + " agile",
+        "narrow",
+    ),
+    Frame(
+        "klettern auf",
+        "cat squirrel monkey bear mouse rat goat animal lion",
+        "tree rock roof wall ladder tower hill shelf",
+        WEARY + " clumsy stubborn",
+        "high slippery",
+        "curious playful restless hungry agile",
+        "low",
+    ),
+    Frame(
+        "klettern auf",
+        "cat squirrel monkey bear goat animal lion dog fox",
+        "rock roof hill mountain",
+        WEARY + " clumsy stubborn",
+        "steep icy high",
+        "curious playful restless hungry agile",
+    ),
+    Frame(
+        "ziehen",
+        "horse donkey elephant camel pony cow dog goat",
+        "cart sled carriage boat plow trailer log chest",
+        WEARY + " small young stubborn",
+        "heavy big bulky overloaded",
+        "strong",
+        "light",
+    ),
+    Frame(
+        "tragen",
+        "donkey horse camel elephant pony cow goat zebra",
+        "sack bag box basket package barrel suitcase chest",
+        WEARY + " small young stubborn",
+        "heavy big bulky full",
+        "strong",
+        "light empty",
+    ),
+    Frame(
+        "passen in",
+        THINGS,
+        "suitcase bag box backpack basket drawer package compartment chest",
+        "big long thick bulky huge",
+        "small narrow full tiny",
+        "thin short",
+        "empty",
+    ),
+    Frame(
+        "passen durch",
+        "truck bus piano sofa table bed cupboard machine bathtub tractor carriage armchair bench",
+        "door gate window tunnel gap corridor hole",
+        "big wide high bulky huge",
+        "small narrow low",
+    ),
+    Frame(
+        "fliegen über",
+        "bird eagle owl pigeon seagull goose duck",
+        "mountain hill tower wall castle tree",
+        "tired weak exhausted injured sick lazy frightened",
+        "high",
+        EAGER,
+        "low",
+    ),
+    Frame(
+        "fliegen über",
+        "bird eagle owl pigeon seagull goose duck",
+        "sea lake valley desert river",
+        "tired weak exhausted injured sick lazy frightened",
+        "wide",
+        EAGER,
+        "narrow",
+    ),
+    Frame(
+        "fliegen über",
+        "plane balloon",
+        "mountain hill tower castle wall",
+        "heavy overloaded broken slow",
+        "high",
+        "light",
+        "low",
+    ),
+    Frame(
+        "fangen",
+        HUNTERS,
+        PREY,
+        "slow tired lazy clumsy weak exhausted injured sleepy",
+        "fast agile clever careful",
+        "hungry greedy",
+    ),
+    Frame(
+        "folgen",
+        HUNTERS,
+        PREY,
+        "slow tired lazy clumsy weak exhausted injured sleepy",
+        "fast agile",
+        "hungry greedy curious",
+    ),
+    Frame(
+        "schlafen in",
+        "dog cat mouse hedgehog bear fox wolf pony calf lamb goat pig horse donkey rabbit hen",
+        "basket bed nest stable cave hut barn box",
+        "hungry nervous restless thirsty frightened",
+        "narrow small crowded flooded",
+        "tired sleepy exhausted sick lazy",
+        "comfortable clean empty",
+    ),
+    Frame(
+        "spielen mit",
+        "dog cat monkey squirrel bear foal rabbit lamb calf goat pony mouse fox",
+        "ball doll rope shoe blanket bone pillow toy branch cap",
+        "tired lazy sick sleepy shy injured exhausted",
+        "heavy hard broken big",
+        "playful curious young restless",
+        "soft colorful",
+    ),
+    Frame(
+        "schneiden",
+        "knife saw axe sword machine",
+        "bread cheese sausage meat rope branch board ham cabbage",
+        "blunt rusty broken",
+        "hard thick tough frozen",
+    ),
+    Frame(
+        "halten",
+        "rope chain branch hook shelf nail board net thread",
+        "lamp boat box picture bag barrel sack basket mirror clock",
+        "thin weak brittle",
+        "heavy big bulky",
+        "sturdy strong",
+        "light",
+    ),
+    Frame(
+        "bedecken",
+        "cloth blanket towel carpet",
+        "table bed sofa bench chest hole piano armchair car",
+        "small short narrow torn",
+        "big long wide high huge",
+    ),
+    Frame(
+        "erreichen",
+        "dog cat mouse goat monkey squirrel lion lamb calf hedgehog",
+        "branch shelf window roof nest lamp",
+        "small clumsy tired weak slow",
+        "high",
+        EAGER,
+        "low",
+    ),
+]
+# Adjectives before the two nouns that say nothing about which of them "it" is.
+NEUTRAL = {"animal": "brown black white gray beautiful strange"}
+NEUTRAL |= dict.fromkeys(["way", "nature", "barrier", "part", "building"], "beautiful strange old")
+NEUTRAL |= dict.fromkeys(["vehicle", "container", "clothing", "object"], "red blue old new strange")
+NEUTRAL |= dict.fromkeys(["furniture", "instrument", "tool"], "old new beautiful strange")

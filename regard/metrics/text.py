@@ -53,14 +53,14 @@ def text_scores(
     return [*scores, exact_match(outputs, references, settings)]
 
 
-def exact_match(
-    outputs: Sequence[str], references: Sequence[str], settings: TextMetrics
-) -> Score:
+def exact_match(outputs: Sequence[str], references: Sequence[str], settings: TextMetrics) -> Score:
     """The share of outputs that equal their reference, in per cent."""
-    hits = np.array([
-        _plain(output, settings) == _plain(reference, settings)
-        for output, reference in zip(outputs, references, strict=True)
-    ])
+    hits = np.array(
+        [
+            _plain(output, settings) == _plain(reference, settings)
+            for output, reference in zip(outputs, references, strict=True)
+        ]
+    )
     margin = None
     if settings.bootstrap and len(hits) > 1:
         means = _resamples(len(hits), settings.bootstrap) @ hits / len(hits)

@@ -79,8 +79,7 @@ class RecurrentDecoder(Decoder):
         self.begin = nn.Linear(width, layers * width)
         self.attention = AdditiveAttention(width)
         self.cells = nn.ModuleList(
-            nn.LSTMCell(2 * width if layer == 0 else width, width)
-            for layer in range(layers)
+            nn.LSTMCell(2 * width if layer == 0 else width, width) for layer in range(layers)
         )
         self.readout = nn.Linear(3 * width, width)
 

@@ -44,9 +44,7 @@ class TransformerConfig(Settings):
         return self
 
     def build(self, source_size: int, target_size: int) -> EncoderDecoder:
-        source, target, weight = share_embeddings(
-            source_size, target_size, self.width, self.tying
-        )
+        source, target, weight = share_embeddings(source_size, target_size, self.width, self.tying)
         return EncoderDecoder(
             TransformerEncoder(self, source),
             TransformerDecoder(self, target),
@@ -120,4 +118,3 @@ class TransformerDecoder(Decoder):
             x, after = layer(x, source, mask[:, None, None, :], before, state.length)
             longer.append(after)
         return self.norm(x), state.advance(tuple(longer), by=tokens.shape[1])
-

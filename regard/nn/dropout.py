@@ -46,4 +46,4 @@ class Dropout(nn.Module):
     def forward(self, x: Tensor) -> Tensor:
         if not self.training or self.threshold == 0:
             return x
-        return _Drop.apply(x, self.threshold)  # type: ignore[no-any-return,no-untyped-call]
+        return _Drop.apply(x, self.threshold)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from torch import nn
+from torch import Tensor, nn
 
 from regard.problem import Misuse
 
@@ -20,7 +20,7 @@ def embed(size: int, width: int) -> nn.Embedding:
 
 def share_embeddings(
     source_size: int, target_size: int, width: int, tying: Tying
-) -> tuple[nn.Embedding, nn.Embedding, nn.Parameter]:
+) -> tuple[nn.Embedding, nn.Embedding, Tensor]:
     """The source's and target's embeddings and the output's matrix (Press & Wolf 2017)."""
     target = embed(target_size, width)
     if tying == "all" and source_size != target_size:

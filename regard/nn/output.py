@@ -1,4 +1,4 @@
-"""From hidden vectors to choices: what search asks for (scores) and what training asks for (loss)."""
+"""From hidden vectors to choices: scores for search, the loss for training."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class Projection(Output):
     over all.
     """
 
-    def __init__(self, weight: nn.Parameter, smoothing: float) -> None:
+    def __init__(self, weight: Tensor, smoothing: float) -> None:
         super().__init__()
         self.weight = weight
         self.smoothing = smoothing
@@ -56,9 +56,7 @@ class Projection(Output):
     def loss(self, hidden: Tensor, state: State, target: Tensor, mask: Tensor) -> Loss:
         smoothing = self.smoothing if self.training else 0.0
         hidden, target = hidden[mask], target[mask]  # (N, D), (N,)
-        total, likelihood = _ChunkedLoss.apply(  # type: ignore[no-untyped-call]
-            hidden, self.weight, target, smoothing
-        )
+        total, likelihood = _ChunkedLoss.apply(hidden, self.weight, target, smoothing)
         return Loss(total, likelihood, len(target))
 
 

@@ -70,9 +70,7 @@ class Beam(Search):
             state = state.select((parents + _offsets(sentences, self.beam)).flatten())
         return state, live.follow(parents, flat % choices, totals), ended
 
-    def _ended(
-        self, ending: Tensor, going_on: Tensor, live: _Live
-    ) -> list[tuple[int, Hypothesis]]:
+    def _ended(self, ending: Tensor, going_on: Tensor, live: _Live) -> list[tuple[int, Hypothesis]]:
         """The hypotheses whose end is among the `beam` best of all continuations."""
         better = (going_on[:, None, :] > ending[:, :, None]).sum(-1)
         better += (ending[:, None, :] > ending[:, :, None]).sum(-1)

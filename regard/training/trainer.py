@@ -190,7 +190,7 @@ class Trainer:
         if not len(batch):
             return 0.0
         loss = self.model(batch)
-        (loss.total / tokens).backward()  # type: ignore[no-untyped-call]
+        (loss.total / tokens).backward()
         return float(loss.likelihood)
 
     def _not_finite(self, step: int, batch: Batch) -> None:
@@ -259,9 +259,7 @@ class Trainer:
                 if not all_finite(groups["weights"]):
                     raise Problem("The weights are not finite, so they were not saved.")
                 self.journal.sync()
-                self.checkpoints.save(
-                    progress.step, groups, asdict(progress), self.facts, best
-                )
+                self.checkpoints.save(progress.step, groups, asdict(progress), self.facts, best)
             except SAVE_ERRORS as error:
                 text = f"The checkpoint of step {progress.step} could not be saved ({error})"
                 if must:

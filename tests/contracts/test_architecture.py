@@ -1,0 +1,241 @@
+"""The contract that every architecture keeps: properties, not golden numbers.
+
+The architectures come from the union; a new family is tested as soon as it is a member.
+"""
+
+from __future__ import annotations
+
+from typing import Any, get_args
+
+import pytest
+import torch
+from torch import Tensor
+
+from regard.data.batch import EOS, Batch, Padded
+from regard.models import Architecture
+from regard.models.base import EncoderDecoder, shift_right
+from regard.models.weights import collect, install
+from regard.nn.probe import capture
+from regard.nn.state import each
+from regard.search.beam import Beam
+
+SIZE = 23
+MEMBERS = [
+    pytest.param(config, id=f"{config.kind}-{number}")
+    for member in get_args(get_args(Architecture)[0])
+    for number, config in enumerate(member.miniatures())
+]
+pytestmark = pytest.mark.parametrize("config", MEMBERS)
+
+
+def build(config: Any, seed: int = 0) -> EncoderDecoder:
+    torch.manual_seed(seed)
+    model: EncoderDecoder = config.build(SIZE, SIZE)
+    return model.eval()
+
+
+def some_batch(seed: int = 1, rows: int = 3) -> Batch:
+    generator = torch.Generator().manual_seed(seed)
+
+    def side(longest: int) -> Padded:
+        lengths = torch.randint(2, longest + 1, (rows,), generator=generator).tolist()
+        draws = [torch.randint(4, SIZE, (n - 1,), generator=generator).tolist() for n in lengths]
+        return Padded.of([[*draw, EOS] for draw in draws])
+
+    return Batch(side(7), side(6))
+
+
+def scores_of(model: EncoderDecoder, batch: Batch) -> Tensor:
+    """Scores (B, T, V) of one teacher-forced pass."""
+    hidden, state = model.read(batch)
+    return model.output.scores(hidden, state)
+
+
+def scores_by_parts(model: EncoderDecoder, batch: Batch, parts: list[int]) -> Tensor:
+    """The same, with the decoder reading a few tokens at a time."""
+    state = model.decoder.start(model.encoder(batch.source))
+    read = []
+    for tokens in shift_right(batch.target.values).split(parts, dim=1):
+        hidden, state = model.decoder(tokens, state)
+        read.append(model.output.scores(hidden, state))
+    return torch.cat(read, dim=1)
+
+
+def close(first: Tensor, second: Tensor) -> None:
+    torch.testing.assert_close(first, second, rtol=1e-4, atol=1e-5)
+
+
+@torch.no_grad()
+def test_one_pass_equals_step_by_step(config: Any) -> None:
+    model, batch = build(config), some_batch()
+    length = batch.target.values.shape[1]
+    close(scores_of(model, batch), scores_by_parts(model, batch, [1] * length))
+
+
+@torch.no_grad()
+def test_one_pass_equals_prefix_then_rest(config: Any) -> None:
+    model, batch = build(config), some_batch()
+    length = batch.target.values.shape[1]
+    close(scores_of(model, batch), scores_by_parts(model, batch, [2, length - 3, 1]))
+
+
+@torch.no_grad()
+def test_a_later_token_changes_nothing_before_it(config: Any) -> None:
+    model, batch = build(config), some_batch()
+    changed = batch.target.values.clone()
+    changed[:, 3] = (changed[:, 3] + 1) % SIZE
+    other = Batch(batch.source, Padded(changed, batch.target.lengths))
+    before, after = scores_of(model, batch), scores_of(model, other)
+    close(before[:, :4], after[:, :4])
+    assert not torch.allclose(before[:, 4:], after[:, 4:])
+
+
+@torch.no_grad()
+def test_the_source_matters(config: Any) -> None:
+    model, batch = build(config), some_batch()
+    changed = batch.source.values.clone()
+    changed[:, 0] = (changed[:, 0] + 1) % SIZE
+    other = Batch(Padded(changed, batch.source.lengths), batch.target)
+    assert not torch.allclose(scores_of(model, batch), scores_of(model, other))
+
+
+@torch.no_grad()
+def test_padding_changes_nothing(config: Any) -> None:
+    model, batch = build(config), some_batch()
+
+    def longer(side: Padded) -> Padded:
+        more = torch.zeros(len(side.lengths), 4, dtype=torch.long)
+        return Padded(torch.cat([side.values, more], dim=1), side.lengths)
+
+    length = batch.target.values.shape[1]
+    padded = scores_of(model, Batch(longer(batch.source), longer(batch.target)))[:, :length]
+    real = batch.target.mask
+    close(scores_of(model, batch)[real], padded[real])
+
+
+@torch.no_grad()
+def test_other_rows_change_nothing(config: Any) -> None:
+    model, batch = build(config), some_batch()
+    together = scores_of(model, batch)
+    for row in range(len(batch)):
+        alone = scores_of(model, batch.rows(row, row + 1))[0]
+        length = int(batch.target.lengths[row])
+        close(together[row, :length], alone[:length])
+
+
+@torch.no_grad()
+def test_select_then_step_equals_step_then_index(config: Any) -> None:
+    model, batch = build(config), some_batch()
+    state = model.decoder.start(model.encoder(batch.source)).spread(2)
+    tokens = torch.randint(4, SIZE, (6, 3), generator=torch.Generator().manual_seed(3))
+    _, state = model.step(tokens, state)
+    rows = torch.tensor([1, 0, 2, 2, 5, 4])  # hypotheses stay with their sentence
+    following = torch.arange(4, 10)[:, None]
+    selected, _ = model.step(following, state.select(rows))
+    for row, origin in enumerate(rows.tolist()):
+        tried = following.clone()
+        tried[origin] = following[row]
+        close(selected[row], model.step(tried, state)[0][origin])
+
+
+@torch.no_grad()
+def test_spread_copies_are_equal_and_the_source_is_not_copied(config: Any) -> None:
+    model, batch = build(config), some_batch()
+    state = model.decoder.start(model.encoder(batch.source))
+    spread = state.spread(3)
+    rows: list[int] = []
+    each(spread.source, lambda tensor: rows.append(len(tensor)) or tensor)  # type: ignore[func-returns-value]
+    assert set(rows) <= {len(batch)}
+    tokens = torch.tensor([4, 5, 6])[:, None]
+    single, _ = model.step(tokens, state)
+    triple, _ = model.step(tokens.repeat_interleave(3, dim=0), spread)
+    close(single.repeat_interleave(3, dim=0), triple)
+
+
+@torch.no_grad()
+def test_sentences_can_leave(config: Any) -> None:
+    model, batch = build(config), some_batch()
+    state = model.decoder.start(model.encoder(batch.source)).spread(2)
+    tokens = torch.randint(4, SIZE, (6, 2), generator=torch.Generator().manual_seed(3))
+    _, state = model.step(tokens, state)
+    everyone, _ = model.step(torch.full((6, 1), 7), state)
+    staying, _ = model.step(torch.full((4, 1), 7), state.keep(torch.tensor([0, 2])))
+    close(everyone[[0, 1, 4, 5]], staying)
+
+
+@torch.no_grad()
+def test_captured_equals_fast(config: Any) -> None:
+    model, batch = build(config), some_batch()
+    fast = scores_of(model, batch)
+    with capture(model) as weights:
+        captured = scores_of(model, batch)
+    close(fast, captured)
+    found = [weight for passes in weights.values() for weight in passes]
+    assert found
+    for weight in found:
+        close(weight.sum(dim=-1), torch.ones(weight.shape[:-1]))
+
+
+def test_gradient_reaches_every_parameter(config: Any) -> None:
+    model = build(config).train()
+    model(some_batch(rows=8)).total.backward()
+    for name, parameter in model.named_parameters():
+        assert parameter.grad is not None, name
+        if not name.endswith("project.bias"):  # a key's bias moves all scores alike
+            assert parameter.grad.abs().sum() > 0, name
+
+
+def test_the_loss_is_that_of_the_scores(config: Any) -> None:
+    model, batch = build(config), some_batch()
+    loss = model(batch)
+    real = batch.target.mask
+    logs = scores_of(model, batch).log_softmax(dim=-1)
+    expected = -logs.gather(2, batch.target.values[:, :, None])[:, :, 0][real].sum()
+    close(loss.likelihood, expected.detach())
+    close(model.log_probabilities(batch).sum(), -expected.detach())
+
+
+def test_one_batch_can_be_overfitted(config: Any) -> None:
+    model, batch = build(config).train(), some_batch()
+    optimizer = torch.optim.Adam(model.parameters(), lr=1e-2)
+    for _ in range(120):
+        optimizer.zero_grad()
+        loss = model(batch)
+        loss.total.backward()
+        optimizer.step()
+    model.eval()
+    assert model(batch).per_token < 0.15  # smoothing allows no less than 0.1
+    found = model.generate(batch.source, Beam(beam=2))
+    rows = zip(batch.target.values, batch.target.lengths, strict=True)
+    assert [hypotheses[0].tokens for hypotheses in found] == [
+        tuple(row[: int(length) - 1].tolist()) for row, length in rows
+    ]
+
+
+@torch.no_grad()
+def test_config_build_save_load_gives_the_same_scores(config: Any) -> None:
+    model, batch = build(config), some_batch()
+    again = type(config).model_validate_json(config.model_dump_json())
+    other = build(again, seed=9)
+    install(other, {name: tensor.clone() for name, tensor in collect(model).items()})
+    assert torch.equal(scores_of(model, batch), scores_of(other, batch))
+
+
+@torch.no_grad()
+def test_search_reports_the_models_own_probabilities(config: Any) -> None:
+    model, batch = build(config), some_batch()
+    for number, hypotheses in enumerate(model.generate(batch.source, Beam(beam=3, best=3))):
+        assert len(hypotheses) == 3
+        assert sorted((-found.score for found in hypotheses)) == [-h.score for h in hypotheses]
+        target = Padded.of([[*hypotheses[0].tokens, EOS]])
+        again = model.log_probabilities(Batch(batch.source.rows(number, number + 1), target))
+        assert float(again.sum()) == pytest.approx(hypotheses[0].log_probability, abs=1e-3)
+
+
+@torch.no_grad()
+def test_a_sentence_alone_and_in_a_batch_gives_the_same(config: Any) -> None:
+    model, batch = build(config), some_batch()
+    together = model.generate(batch.source, Beam(beam=3))
+    for row in range(len(batch)):
+        alone = model.generate(batch.source.rows(row, row + 1), Beam(beam=3))
+        assert alone[0][0].tokens == together[row][0].tokens
