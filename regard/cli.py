@@ -6,7 +6,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Optional
+from typing import TYPE_CHECKING, Annotated, Any, Optional, cast
 
 import typer
 
@@ -324,26 +324,45 @@ def _say(text: str) -> None:
     typer.echo(text, err=True)
 
 
-def main(arguments: Optional[Iterable[str]] = None) -> None:
-    """Run a command; what a person can put right is one sentence, never a traceback."""
+UsageError = cast(type[typer.BadParameter], typer.BadParameter.__mro__[2])
+"""What the parser raises; typer carries its own copy of click, so the class has no fixed home."""
+
+
+def main(arguments: Optional[Iterable[str]] = None) -> int:
+    """Run a command and give its exit code; what a person can put right is one sentence."""
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(encoding="utf-8", errors="replace")
+    given = sys.argv[1:] if arguments is None else list(arguments)
     try:
-        app(list(arguments) if arguments is not None else None)
+        return app(given, prog_name="regard", standalone_mode=False) or 0
+    except UsageError as error:
+        if not given:
+            _say(str(error))  # the help
+        else:
+            _say(f"regard: {error.format_message().rstrip('.')}: see 'regard --help'.")
+        return 2
     except Problem as problem:
         _say(f"regard: {problem}")
-        sys.exit(problem.exit_code)
-    except KeyboardInterrupt:
-        _say("regard: stopped.")
-        sys.exit(130)
-    except BrokenPipeError:
-        sys.stderr.close()  # whoever read our output has left
-        sys.exit(141)
+        return problem.exit_code
     except (OSError, MemoryError) as error:
-        _say(f"regard: {str(error) or 'not enough memory'}.")
-        sys.exit(1)
+        _say(f"regard: {_sentence(error)}")
+        return 1
+    except RuntimeError as error:
+        from regard.training.guard import out_of_memory
+
+        if not out_of_memory(error):
+            raise
+        _say(f"regard: {_sentence(MemoryError())}")
+        return 1
+
+
+def _sentence(error: OSError | MemoryError) -> str:
+    if isinstance(error, MemoryError):
+        return "Not enough memory: choose a smaller model or smaller batches."
+    where = f": {error.filename}" if error.filename else ""
+    return f"{error.strerror or error}{where}."
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

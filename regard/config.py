@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import json
 from collections.abc import Iterable, Iterator
-from typing import Any, TypeVar
+from typing import Any, TypeVar, get_args
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
@@ -91,12 +91,17 @@ def _leaves(values: dict[str, Any], prefix: str = "") -> Iterator[tuple[str, Any
 
 def _explain(error: ValidationError, kind: type[Settings]) -> str:
     first = error.errors()[0]
-    names = [str(part) for part in first["loc"]]
+    names, known = _walk(kind, first["loc"])
     path = ".".join(names) or kind.__name__
     if first["type"] == "extra_forbidden":
-        known = _fields(kind, names[:-1])
-        return f"There is no setting '{path}'.{_nearest(names[-1], known) if known else ''}"
+        return f"There is no setting '{path}'.{_nearest(names[-1], known)}"
+    if first["type"] == "union_tag_invalid":
+        context = first["ctx"]
+        kinds = context["expected_tags"].replace("'", "")
+        return f"The setting '{path}.kind' cannot be '{context['tag']}': choose one of {kinds}."
     reason = first["msg"].removeprefix("Value error, ")
+    if isinstance(first["input"], dict):
+        return f"The settings of '{path}' do not fit: {reason}."
     return f"The setting '{path}' cannot be {_show_input(first['input'])}: {reason}."
 
 
@@ -105,13 +110,29 @@ def _show_input(value: Any) -> str:
     return text if len(text) <= 60 else f"{text[:57]}..."
 
 
-def _fields(kind: type[Settings], names: list[str]) -> list[str]:
-    """The field names of the settings at a path, for a suggestion; a union has none of its own."""
-    for name in names:
-        field = kind.model_fields.get(name)
-        if field is None or not isinstance(field.annotation, type):
-            return []
-        if not issubclass(field.annotation, Settings):
-            return []
-        kind = field.annotation
-    return list(kind.model_fields)
+def _walk(kind: type[Settings], place: Iterable[int | str]) -> tuple[list[str], list[str]]:
+    """The dotted names that lead to a place, and the names known where its last one stands.
+
+    Among the members of a union pydantic puts the kind into the place, which is no name of ours.
+    """
+    names: list[str] = []
+    known: list[str] = []
+    members: tuple[Any, ...] = (kind,)
+    for part in map(str, place):
+        if len(members) > 1 and (chosen := [m for m in members if _kind_of(m) == part]):
+            members = tuple(chosen)
+            continue
+        fields = {name: field for m in members for name, field in m.model_fields.items()}
+        names.append(part)
+        known = list(fields)
+        annotation = fields[part].annotation if part in fields else None
+        members = tuple(m for m in (annotation, *get_args(annotation)) if _is_settings(m))
+    return names, known
+
+
+def _kind_of(member: type[Settings]) -> Any:
+    return member.model_fields["kind"].default if "kind" in member.model_fields else None
+
+
+def _is_settings(value: Any) -> bool:
+    return isinstance(value, type) and issubclass(value, Settings)

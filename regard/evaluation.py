@@ -12,6 +12,7 @@ from regard.data.corpus import Pairs
 from regard.data.doctor import refuse_swapped
 from regard.experiment import Files, PathLike
 from regard.metrics.text import Comparison, Score, TextMetrics, paired_bootstrap, text_scores
+from regard.predict import Predictor
 from regard.problem import Misuse
 from regard.run import Run
 from regard.search.rules import Search
@@ -27,7 +28,7 @@ class Evaluation:
     outputs: tuple[str, ...]
 
     def __getitem__(self, name: str) -> float:
-        return next(score.value for score in self.scores if score.name == name)
+        return {score.name: score.value for score in self.scores}[name]
 
 
 def evaluate(
@@ -48,6 +49,7 @@ def evaluate(
     sources, references = _text(experiment, Files(source, target, pairs), say)
     predictor = experiment.predictor(search, say=say)
     outputs = predictor(sources)
+    _say_cut(predictor, say)
     scored = list(predictor.score(zip(sources, references, strict=True)))
     tokens = sum(count for _, count in scored)
     perplexity = math.exp(min(700.0, -sum(total for total, _ in scored) / tokens))
@@ -98,7 +100,14 @@ def score(
     experiment = Run.open(Path(run))
     sources, references = _text(experiment, Files(source, target, pairs), say)
     predictor = experiment.predictor(say=say)
-    return list(predictor.score(zip(sources, references, strict=True)))
+    scored = list(predictor.score(zip(sources, references, strict=True)))
+    _say_cut(predictor, say)
+    return scored
+
+
+def _say_cut(predictor: Predictor, say: Callable[[str], None]) -> None:
+    if predictor.cut:
+        say(f"Only the first {predictor.longest} pieces of {predictor.cut} long lines were read.")
 
 
 def _text(run: Run, files: Files, say: Callable[[str], None]) -> tuple[list[str], list[str]]:

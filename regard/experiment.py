@@ -2,26 +2,25 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Optional, Union
+from typing import Any, Optional, Union
 
 import numpy as np
 import torch
 
 from regard.config import differences, override
 from regard.data.corpus import Pair, Pairs
-from regard.data.doctor import examine, overlap, refuse_swapped
+from regard.data.doctor import Profile, examine, overlap, refuse_swapped
 from regard.data.store import Batches, Store, in_order
 from regard.data.tokenizer import Tokenizers
 from regard.metrics.text import quick_score
 from regard.models.base import Model
 from regard.picture import draw_curves
 from regard.predict import Predictor
-from regard.problem import Misuse, Stopped
+from regard.problem import Misuse, Problem, Stopped
 from regard.recipes import Budget, Config, find_recipe
 from regard.run import Run
 from regard.search.beam import Beam
@@ -88,15 +87,54 @@ def train(
         raise Misuse("Give the files to train on: --source and --target, or --pairs.")
     try:
         if ranks.first:
-            experiment = _begin(path, config)
-            with experiment.locked():
-                _prepare(experiment, files, valid, tokenizer, display)
-                ranks.wait()
+            with _prepared(path, config, files, valid, tokenizer, display, ranks) as experiment:
                 return _train(experiment, ranks, display)
-        ranks.wait()
+        (ready,) = ranks.share([0.0])
+        if not ready:
+            raise Problem("The first process could not begin and has said why.")
         return _train(Run.open(path), ranks, display)
     finally:
         ranks.leave()
+
+
+@contextmanager
+def _prepared(
+    path: Path,
+    config: Optional[Config],
+    files: Files,
+    valid: Files,
+    tokenizer: Optional[PathLike],
+    display: Display,
+    ranks: Ranks,
+) -> Iterator[Run]:
+    """The run, locked and ready to train, of which the other processes are told.
+
+    Wrong use leaves no new run behind, so that the command can be put right and given again.
+    """
+    ready = False
+    begun: Optional[Run] = None
+    try:
+        if Run.exists(path):
+            run, reading = _again(path, config), None
+        else:
+            assert config is not None
+            Run.must_be_free(path)
+            reading = _read(files, valid, display)
+            run = begun = Run.create(path, config)
+        with run.locked():
+            if reading is None and files.given():
+                reading = _read(files, valid, display)
+            _prepare(run, reading, tokenizer, display)
+            ready = True
+            ranks.share([1.0])
+            yield run
+    except Misuse:
+        if begun is not None:
+            begun.discard()
+        raise
+    finally:
+        if not ready:
+            ranks.share([0.0])
 
 
 def _config(
@@ -130,11 +168,8 @@ def _config(
     return config
 
 
-def _begin(path: Path, config: Optional[Config]) -> Run:
-    """A new run, or the one that is there if it has the same config."""
-    if not Run.exists(path):
-        assert config is not None
-        return Run.create(path, config)
+def _again(path: Path, config: Optional[Config]) -> Run:
+    """The run that is there, if it has the same config."""
     run = Run.open(path)
     if config is not None and (changes := differences(run.config, config)):
         raise Misuse(
@@ -144,47 +179,66 @@ def _begin(path: Path, config: Optional[Config]) -> Run:
     return run
 
 
-def _prepare(
-    run: Run, files: Files, valid: Files, tokenizer: Optional[PathLike], display: Display
-) -> None:
-    """Check the data, make the tokenizers and encode; what is done already is not done again."""
-    known = run.data
-    if not files.given():
-        if not known or not run.has_store("train") or not run.has_store("valid"):
-            raise Misuse("This run has no data yet: give the whole command again.")
-        return
+@dataclass(frozen=True)
+class Reading:
+    """The files of a run, read through once and found usable."""
+
+    pairs: Pairs
+    held: Optional[Pairs]
+    kept: int
+    notes: list[str]
+    profile: Profile
+    fingerprint: dict[str, list[str]]
+
+
+def _read(files: Files, valid: Files, display: Display) -> Reading:
     pairs = files.open("")
     held = valid.open("valid-") if valid.given() else None
     with display.waiting("reading the data"):
         report = pairs.check()
         examination = examine(pairs)
+        notes = [*report.sentences(), *examination.warnings]
         if held is not None:
-            held.check()
+            notes += held.check().sentences()
             refuse_swapped(examination.profile, held, "the validation files")
     fingerprint = _fingerprint(pairs, held)
+    return Reading(pairs, held, report.kept, notes, examination.profile, fingerprint)
+
+
+def _prepare(
+    run: Run, reading: Optional[Reading], tokenizer: Optional[PathLike], display: Display
+) -> None:
+    """Make the tokenizers and encode; what is done already is not done again."""
+    known = run.data
+    complete = "pairs" in known
+    if reading is None:
+        if not complete or not run.has_store("train") or not run.has_store("valid"):
+            raise Misuse("This run has no data yet: give the whole command again.")
+        return
     if known:
-        _same_data(run, known["fingerprint"], fingerprint)
-    notes = [*report.sentences(), *examination.warnings]
-    lines = report.kept
-    if held is None:
-        training, validation, note = _hold_out(pairs, lines, run.config.training.seed)
+        _same_data(run, known.get("fingerprint"), reading.fingerprint)
+    notes, pairs = list(reading.notes), reading.pairs
+    if reading.held is None:
+        training, validation, note = _hold_out(pairs, reading.kept, run.config.training.seed)
         notes.append(note)
     else:
-        training, validation = pairs.__iter__, held.__iter__
-    if not known:
+        training, validation = pairs.__iter__, reading.held.__iter__
+    if not complete:
         for note in notes:
             display.note(note)
+        # Said before anything is encoded, so that what is found here later is known to be of it.
+        run.keep_data({"fingerprint": reading.fingerprint})
     _encode(run, training, validation, tokenizer, display)
-    if not known:
+    if not complete:
         shared = overlap(training(), validation())
         if shared > 0.01:
             display.note(f"{shared:.0%} of the validation pairs are training pairs as well.")
         run.keep_data(
             {
-                "fingerprint": fingerprint,
+                "fingerprint": reading.fingerprint,
                 "pairs": {"train": len(run.store("train")), "valid": len(run.store("valid"))},
                 "notes": notes,
-                "profile": examination.profile.to_json(),
+                "profile": reading.profile.to_json(),
             }
         )
 
@@ -208,6 +262,8 @@ def _encode(
                     (pair.target for pair in training()),
                 )
             sides.save(run.path)
+    elif tokenizer is not None:
+        _same_tokenizers(run, Tokenizers.given(Path(tokenizer)))
     sides = run.tokenizers()
     limit = run.config.batch.max_length
     for part, stream in (("train", training), ("valid", validation)):
@@ -227,7 +283,19 @@ def _fingerprint(pairs: Pairs, held: Optional[Pairs]) -> dict[str, list[str]]:
     return parts
 
 
-def _same_data(run: Run, before: dict[str, list[str]], now: dict[str, list[str]]) -> None:
+def _same_tokenizers(run: Run, given: Tokenizers) -> None:
+    own = run.tokenizers()
+    pairs = ((own.source, given.source), (own.target, given.target))
+    if any(before.content() != now.content() for before, now in pairs):
+        raise Misuse(
+            f"{run.path} was begun with another tokenizer: give the same one to go on with it, or "
+            "another --run to begin anew."
+        )
+
+
+def _same_data(run: Run, before: Any, now: dict[str, list[str]]) -> None:
+    if not isinstance(before, dict):
+        raise Misuse(f"{run.path / 'data.json'} was damaged: restore it from a copy.")
     changed = [part for part in ("train", "valid") if before.get(part) != now.get(part)]
     if changed:
         raise Misuse(
@@ -279,12 +347,13 @@ def _train(run: Run, ranks: Ranks, display: Display) -> Run:
         checkpoints,
         run.journal,
         display,
-        {"config": _hash(config), "data": run.data["fingerprint"]},
+        run.identity(),
         ranks,
     )
     trainer.steps = _plan(run, trainer, batches, ranks, display)
     checkpoint = checkpoints.latest()
     if checkpoint is not None:
+        run.must_be_of(checkpoint)
         trainer.resume(checkpoint)
     _say_beginning(run, model, trainer, display)
     progress = trainer.run()
@@ -305,7 +374,7 @@ def _say_beginning(run: Run, model: Model, trainer: Trainer, display: Display) -
     size = sum(parameter.numel() for parameter in model.parameters())
     pairs = len(run.store("train"))
     if trainer.progress.finished:
-        display.note(f"{run.path} has finished its budget of {trainer.steps:,} steps.")
+        display.note(f"{run.path} is finished: there is nothing left to train.")
     elif trainer.progress.step:
         display.note(f"Going on with {run.path} at step {trainer.progress.step:,}.")
     else:
@@ -356,8 +425,3 @@ def _validator(run: Run, sides: Tokenizers) -> Callable[[Model], Scores]:
         return scores
 
     return validate
-
-
-def _hash(config: Config) -> str:
-    text = json.dumps(config.model_dump(mode="json"), sort_keys=True)
-    return hashlib.sha256(text.encode()).hexdigest()

@@ -12,6 +12,7 @@ import torch
 from regard.data.batch import EOS, Batch, Padded
 from regard.data.tokenizer import Tokenizers
 from regard.models.base import Model
+from regard.problem import Misuse
 from regard.search.rules import Hypothesis, Search
 
 WINDOW = 8192
@@ -67,9 +68,15 @@ class Predictor:
         self, lines: Iterable[str], prefixes: Optional[Iterable[str]] = None
     ) -> Iterator[Prediction]:
         """One prediction a line, in order; with prefixes, each target begins with its own."""
-        stream, begun = iter(lines), iter(prefixes) if prefixes is not None else None
+        stream = iter(lines)
+        begun = iter(prefixes) if prefixes is not None else None
         while window := list(islice(stream, WINDOW)):
-            yield from self._window(window, list(islice(begun, len(window))) if begun else None)
+            forced = list(islice(begun, len(window))) if begun is not None else None
+            if forced is not None and len(forced) < len(window):
+                raise Misuse("There are fewer prefixes than lines: give one a line, empty or not.")
+            yield from self._window(window, forced)
+        if begun is not None and next(begun, None) is not None:
+            raise Misuse("There are more prefixes than lines: give one a line, empty or not.")
 
     def _window(self, lines: list[str], prefixes: Optional[list[str]]) -> Iterator[Prediction]:
         rows = self._encode(lines)
@@ -85,9 +92,13 @@ class Predictor:
 
     def _encode(self, lines: Sequence[str]) -> list[list[int]]:
         """Source ids with EOS, empty for a line without text."""
-        rows = self.tokenizers.source.encode([line.strip() for line in lines])
+        rows = self._cut(self.tokenizers.source.encode([line.strip() for line in lines]))
+        return [[*row, EOS] if row else [] for row in rows]
+
+    def _cut(self, rows: list[list[int]]) -> list[list[int]]:
+        """The first `longest` ids of each row; how many had more is counted."""
         self.cut += sum(len(row) > self.longest for row in rows)
-        return [[*row[: self.longest], EOS] if row else [] for row in rows]
+        return [row[: self.longest] for row in rows]
 
     def _groups(self, rows: list[list[int]]) -> Iterator[list[int]]:
         """Row numbers that go together: longest first, within the budget of tokens."""
@@ -110,8 +121,8 @@ class Predictor:
         """log p(target | source) of each pair and its number of tokens, in order."""
         stream = iter(pairs)
         while window := list(islice(stream, WINDOW)):
-            sources = self.tokenizers.source.encode([source for source, _ in window])
-            targets = self.tokenizers.target.encode([target for _, target in window])
+            sources = self._cut(self.tokenizers.source.encode([source for source, _ in window]))
+            targets = self._cut(self.tokenizers.target.encode([target for _, target in window]))
             found = [(0.0, 0)] * len(window)
             lengths = [[*s, *t, EOS] for s, t in zip(sources, targets, strict=True)]
             for group in self._groups(lengths):

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import fcntl
+import hashlib
+import json
+import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -42,12 +45,18 @@ class Run:
         return (path / "config.json").exists()
 
     @staticmethod
-    def create(path: Path, config: Config) -> Run:
-        """Begin a run in a new or empty folder."""
+    def must_be_free(path: Path) -> None:
+        """Refuse a folder that holds something else."""
         if path.exists() and not path.is_dir():
             raise Misuse(f"{path} is a file: choose a folder for the run.")
-        if path.is_dir() and any(entry.name != "lock" for entry in path.iterdir()):
+        ours = ("lock", ".config.json.tmp")  # left by a beginning that was cut off
+        if path.is_dir() and any(entry.name not in ours for entry in path.iterdir()):
             raise Misuse(f"{path} holds other files and is not a run: choose a new folder.")
+
+    @staticmethod
+    def create(path: Path, config: Config) -> Run:
+        """Begin a run in a new or empty folder."""
+        Run.must_be_free(path)
         path.mkdir(parents=True, exist_ok=True)
         write_json(path / "config.json", config.model_dump(mode="json"))
         return Run(path, config)
@@ -59,6 +68,11 @@ class Run:
             raise Misuse(f"{path} is not a run: give the folder that 'regard train --run' made.")
         return Run(path, check(Config, read_json(path / "config.json")))
 
+    def discard(self) -> None:
+        """Remove a run that never came to train anything."""
+        if not self.checkpoints().steps():
+            shutil.rmtree(self.path, ignore_errors=True)
+
     @contextmanager
     def locked(self) -> Iterator[None]:
         """Only one process trains a run at a time."""
@@ -67,6 +81,8 @@ class Run:
                 fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except OSError:
                 raise Misuse(f"Another process is training {self.path}: wait for it.") from None
+            for stray in self.path.glob(".*.tmp"):  # whoever was writing them was killed
+                stray.unlink(missing_ok=True)
             yield
 
     @property
@@ -82,7 +98,12 @@ class Run:
     def steps(self) -> Optional[int]:
         """The budget in steps, once it is known."""
         path = self.path / "plan.json"
-        return int(read_json(path)["steps"]) if path.exists() else None
+        if not path.exists():
+            return None
+        steps = read_json(path).get("steps")
+        if not isinstance(steps, int) or steps < 1:
+            raise Misuse(f"{path} does not hold what it should: it was damaged or is not ours.")
+        return steps
 
     def keep_steps(self, steps: int) -> None:
         write_json(self.path / "plan.json", {"steps": steps})
@@ -91,8 +112,26 @@ class Run:
     def profile(self) -> Profile:
         return Profile.from_json(self.data.get("profile", {}))
 
+    def identity(self) -> dict[str, Any]:
+        """What each checkpoint keeps of its run: the hash of its config, and of what data it is."""
+        written = json.dumps(read_json(self.path / "config.json"), sort_keys=True)
+        return {
+            "config": hashlib.sha256(written.encode()).hexdigest(),
+            "data": self.data.get("fingerprint"),
+        }
+
+    def must_be_of(self, checkpoint: Checkpoint) -> None:
+        """Refuse to go on from a checkpoint that was made with another config or other data."""
+        for name, value in self.identity().items():
+            if checkpoint.manifest.get(name) != value:
+                raise Misuse(
+                    f"{self.path / f'{name}.json'} was changed after {checkpoint.folder.name} was "
+                    "saved: restore it, or begin another run."
+                )
+
     def has_tokenizers(self) -> bool:
-        return any(self.path.glob("*tokenizer.json"))
+        joint, *separate = (f"{side}tokenizer.json" for side in ("", "source.", "target."))
+        return (self.path / joint).exists() or all((self.path / n).exists() for n in separate)
 
     def tokenizers(self) -> Tokenizers:
         return Tokenizers.load(self.path)

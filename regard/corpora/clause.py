@@ -18,6 +18,15 @@ class Case(IntEnum):
     DATIVE = 2
 
 
+class Tense(Enum):
+    """English tenses; German follows with Präsens, Präteritum, Perfekt and Futur."""
+
+    PRESENT = "present"
+    PAST = "past"
+    PERFECT = "perfect"
+    FUTURE = "future"
+
+
 Forms = tuple[str, str, str]
 """One form for each case, in the order of Case."""
 
@@ -173,14 +182,18 @@ class Verb:
         """The finite English form."""
         if self.base == "be":
             present = "am" if person == 1 else "is" if person == 3 else "are"
-            return ("were" if past else "are") if plural or person == 2 else "was" if past else present
+            return (
+                ("were" if past else "are") if plural or person == 2 else "was" if past else present
+            )
         if past:
             return self.past
         return self.third_person() if person == 3 and not plural else self.base
 
     def german_finite(self, person: int, plural: bool, past: bool) -> str:
         """The finite German form without a separable prefix."""
-        return conjugate(self.infinitive, self.german_present, self.german_past, person, plural, past)
+        return conjugate(
+            self.infinitive, self.german_present, self.german_past, person, plural, past
+        )
 
 
 SECOND_PERSON = {"hält": "hältst", "ist": "bist", "hat": "hast", "wird": "wirst"}
@@ -230,12 +243,13 @@ class Modal:
     english: str
     third_person: str
     base: str
-    past: bool
+    tense: Tense
     infinitive: str
     german_present: str
     german_past: str
     german_is_past: bool
     free: bool
+    """Whether it may be denied and asked; "mustn't" would mean something else than muss nicht."""
 
     def german_finite(self, person: int, plural: bool) -> str:
         """The finite German form; in the present singular ich and er share one form."""
@@ -288,6 +302,11 @@ def comma(words: list[Word]) -> list[Word]:
     return words
 
 
+def vowel_sound(text: str) -> bool:
+    """Whether English says "an" before it."""
+    return text == "honest" or (text[0] in "aeiou" and text != "useful")
+
+
 class Phrase(ABC):
     """Anything that can be the subject or the object of a clause."""
 
@@ -295,7 +314,7 @@ class Phrase(ABC):
     plural: bool = False
     definite: bool = True
     light: bool = False
-    """Whether German puts it right behind the verb, as it does with pronouns."""
+    """Whether German puts it right behind the verb, as it does with pronouns and names."""
 
     @abstractmethod
     def english(self, as_object: bool) -> list[Word]:
@@ -329,8 +348,8 @@ class NounPhrase(Phrase):
         self.definite = self.determiner.definite
 
     def article(self) -> bool:
-        """True of the definite article only: im, but in diesem."""
-        return self.determiner.endings is DEFINITE
+        """True of the definite article only: im See, but in diesem See and in dem See, der."""
+        return self.determiner.endings is DEFINITE and self.relative is None
 
     def english(self, as_object: bool) -> list[Word]:
         """The noun is the head; the relative clause hangs on it."""
@@ -339,7 +358,7 @@ class NounPhrase(Phrase):
         words = [Word(adjective.english, (self, "adjective"))] if adjective else []
         words.append(noun)
         determiner = self.determiner.english_plural if self.plural else self.determiner.english
-        if determiner == "a" and words[0].text[0] in "aeiou" and words[0].text != "useful":
+        if determiner == "a" and vowel_sound(words[0].text):
             determiner = "an"
         words = [Word(part, (self, "determiner")) for part in determiner.split()] + words
         if self.relative:
@@ -430,6 +449,7 @@ class Name(Phrase):
     """A person by name, the same in both languages."""
 
     name: str
+    light = True
 
     def english(self, as_object: bool) -> list[Word]:
         """One word."""
@@ -516,7 +536,9 @@ class Prepositional:
     def german(self) -> list[Word]:
         """In dem becomes im."""
         phrase = self.phrase.german(self.case)
-        melted = CONTRACTIONS.get((self.rendering, phrase[0].text)) if self.phrase.article() else None
+        melted = (
+            CONTRACTIONS.get((self.rendering, phrase[0].text)) if self.phrase.article() else None
+        )
         if melted:
             phrase[0] = Word(melted, (self, "preposition"), *phrase[0].nodes)
             return phrase
@@ -540,15 +562,6 @@ class Predicate:
         """A predicate is not inflected."""
         degree = [Word(self.degree[1], (self, "degree"))] if self.degree else []
         return [*degree, Word(self.adjective.german, (self, "adjective"))]
-
-
-class Tense(Enum):
-    """English tenses; German follows with Präsens, Präteritum, Perfekt and Futur."""
-
-    PRESENT = "present"
-    PAST = "past"
-    PERFECT = "perfect"
-    FUTURE = "future"
 
 
 CONTRACTED = {"will": "won't", "can": "can't"}
@@ -620,7 +633,9 @@ class Clause:
         """The last word of an expression of time is its head."""
         chunks = self.time.english if self.time else ()
         words = [
-            Word(text, (self, f"time {index}")) for index, chunk in enumerate(chunks) for text in chunk
+            Word(text, (self, f"time {index}"))
+            for index, chunk in enumerate(chunks)
+            for text in chunk
         ]
         return attach(words, words[-1]) if words else words
 
@@ -630,7 +645,7 @@ class Clause:
         lexical, modality, helper = (self, "verb"), (self, "modal"), (self, "auxiliary")
         third = subject.person == 3 and not subject.plural
         support = self.negative or self.inverted()
-        past = modal.past if modal else self.tense is Tense.PAST
+        past = (modal.tense if modal else self.tense) is Tense.PAST
         do = Word("did" if past else "does" if third else "do", modality if modal else lexical)
         if modal:
             finite = Word(modal.third_person if third else modal.english, modality)
@@ -716,13 +731,15 @@ class Clause:
         """The words of the expression of time."""
         chunks = self.time.german if self.time else ()
         return [
-            Word(text, (self, f"time {index}")) for index, chunk in enumerate(chunks) for text in chunk
+            Word(text, (self, f"time {index}"))
+            for index, chunk in enumerate(chunks)
+            for text in chunk
         ]
 
     def german_middle(self) -> list[Word]:
         """Between the verbs: dative, time, object, nicht, place and the rest.
 
-        A pronoun comes first; a definite object comes before the time if it is denied; an
+        A pronoun or a name comes first; a definite object comes before the time if it is denied; an
         indefinite one comes last and is denied by kein.
         """
         words: list[Word] = []

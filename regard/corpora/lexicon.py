@@ -21,6 +21,7 @@ from regard.corpora.clause import (
     Modal,
     Noun,
     Pronoun,
+    Tense,
     Verb,
 )
 
@@ -127,12 +128,15 @@ NOUN_TABLES = {
         glove Handschuh m Handschuhe; sweater Pullover m Pullover; blouse Bluse f Blusen
     """,
     "vehicle": """
-        car Auto n Autos; bus Bus m Busse; train Zug m Züge; truck Lastwagen m Lastwagen
-        bicycle Fahrrad n Fahrräder; motorcycle Motorrad n Motorräder; tractor Traktor m Traktoren
-        ship Schiff n Schiffe; boat Boot n Boote; plane Flugzeug n Flugzeuge
-        taxi Taxi n Taxis; carriage Kutsche f Kutschen; tram Straßenbahn f Straßenbahnen
-        sled Schlitten m Schlitten; cart Karren m Karren; plow Pflug m Pflüge
-        trailer Anhänger m Anhänger; ferry Fähre f Fähren; balloon Ballon m Ballons
+        car Auto n Autos; truck Lastwagen m Lastwagen; bicycle Fahrrad n Fahrräder
+        motorcycle Motorrad n Motorräder; tractor Traktor m Traktoren; boat Boot n Boote
+        carriage Kutsche f Kutschen; sled Schlitten m Schlitten; cart Karren m Karren
+        plow Pflug m Pflüge; trailer Anhänger m Anhänger
+    """,
+    "transport": """
+        bus Bus m Busse; train Zug m Züge; ship Schiff n Schiffe; plane Flugzeug n Flugzeuge
+        taxi Taxi n Taxis; tram Straßenbahn f Straßenbahnen; ferry Fähre f Fähren
+        balloon Ballon m Ballons
     """,
     "furniture": """
         table Tisch m Tische; chair Stuhl m Stühle; bed Bett n Betten; sofa Sofa n Sofas
@@ -143,8 +147,8 @@ NOUN_TABLES = {
     """,
     "container": """
         suitcase Koffer m Koffer; bag Tasche f Taschen; box Kiste f Kisten
-        backpack Rucksack m Rucksäcke; basket Korb m Körbe; drawer Schublade f Schubladen
-        package Paket n Pakete; barrel Fass n Fässer; sack Sack m Säcke; compartment Fach n Fächer
+        backpack Rucksack m Rucksäcke; basket Korb m Körbe
+        package Paket n Pakete; barrel Fass n Fässer; sack Sack m Säcke
     """,
     "object": """
         ball Ball m Bälle; key Schlüssel m Schlüssel; clock Uhr f Uhren; picture Bild n Bilder
@@ -204,6 +208,7 @@ NOUN_TABLES = {
     "part": """
         door Tür f Türen; window Fenster n Fenster; roof Dach n Dächer; tunnel Tunnel m Tunnel
         gap Lücke f Lücken; hole Loch n Löcher; corridor Gang m Gänge
+        drawer Schublade f Schubladen; compartment Fach n Fächer
     """,
     "abstract": """
         question Frage f Fragen; answer Antwort f Antworten; song Lied n Lieder
@@ -222,9 +227,23 @@ def nouns_of(names: tuple[str, ...]) -> list[Noun]:
     return [noun for name in names for noun in KINDS.get(name) or [NOUNS[name]]]
 
 
+# What can be mine: a friend but not a tourist, a dog but not a wolf.
+OWNED_NAMES = """
+    food drink reading clothing vehicle furniture container object tool instrument room child
+    neighbor friend brother sister mother father son daughter uncle aunt grandmother grandfather
+    teacher doctor boss colleague guest customer lawyer secretary student dog cat horse cow pig
+    goat donkey hen rabbit pony calf lamb foal duck goose camel house office hotel restaurant
+    factory castle hut bakery question answer song language game problem idea name secret exercise
+    plan drawer door window roof
+"""
+OWNED = nouns_of(tuple(OWNED_NAMES.split()))
+FAMILY_NAMES = "brother sister mother father son daughter uncle aunt grandmother grandfather"
+FAMILY = nouns_of(tuple(FAMILY_NAMES.split()))
+
 # An exclamation mark: absolute, it takes no "too" and no "very".
 ADJECTIVE_TABLE = """
-    old alt; young jung; new neu; big groß; small klein; friendly freundlich; tired müde; sick krank
+    old alt; young jung; new neu; big groß; small klein; good gut; bad schlecht
+    friendly freundlich; tired müde; sick krank
     hungry hungrig; thirsty durstig; happy glücklich; sad traurig; angry wütend; lazy faul
     clever klug; strong stark; weak schwach; rich reich; poor arm; famous berühmt; nice nett
     polite höflich; brave mutig; frightened ängstlich; nervous nervös; curious neugierig
@@ -238,45 +257,43 @@ ADJECTIVE_TABLE = """
     cold kalt; warm warm; tasty lecker; juicy saftig; dry trocken; frozen gefroren !; tough zäh
     red rot !; blue blau !; green grün !; yellow gelb !; white weiß !; black schwarz !
     brown braun !; gray grau !; beautiful schön; ugly hässlich; modern modern
-    interesting interessant; boring langweilig; difficult schwierig; easy einfach
-    important wichtig; funny lustig; dark dunkel; bright hell; round rund !; comfortable bequem
-    dangerous gefährlich; wild wild; tame zahm; greedy gierig; playful verspielt; sleepy schläfrig
+    interesting interessant; boring langweilig; difficult schwierig
+    important wichtig; funny lustig; dark dunkel; bright hell; comfortable bequem
+    dangerous gefährlich; greedy gierig; playful verspielt; sleepy schläfrig
     injured verletzt !; shy scheu; exhausted erschöpft !; colorful bunt; sturdy stabil
     strange seltsam; elegant elegant; valuable wertvoll; useful nützlich; tiny winzig !
     huge riesig !; restless unruhig; overloaded überladen !; agile flink; shallow flach
-    bumpy holprig; crowded überfüllt; right richtig !; wrong falsch !; wet nass; fragile zerbrechlich
+    bumpy holprig; crowded überfüllt; wet nass
     clumsy ungeschickt; stubborn stur; bulky sperrig; torn zerrissen !; crooked schief
 """
 
 # What can be said of each kind of noun, before it or after "is".
 DESCRIBES = {
     "person": "old young friendly tired sick hungry thirsty happy sad angry lazy clever strong weak"
-    " rich poor famous nice polite brave nervous curious careful patient honest quiet funny strange",
+    " rich poor famous nice polite brave nervous curious careful patient honest quiet funny",
     "animal": "old young small big tired hungry thirsty lazy clever strong weak fast slow"
-    " frightened curious wild tame brown black white gray nervous dangerous shy greedy playful"
-    " beautiful strange",
-    "food": "fresh sweet sour bitter salty hot cold warm tasty juicy dry hard soft spicy expensive",
-    "fodder": "fresh dry wet green",
-    "drink": "fresh sweet hot cold warm expensive cheap bitter",
-    "reading": "old new long short interesting boring important funny difficult famous beautiful",
+    " frightened curious brown black white nervous shy greedy beautiful",
+    "food": "fresh tasty good bad expensive cheap cold warm",
+    "fodder": "fresh dry wet",
+    "drink": "cold warm good bad expensive cheap",
+    "reading": "old new long short interesting boring important funny good bad",
     "clothing": "old new big small red blue green yellow white black brown gray beautiful ugly"
     " expensive cheap warm dirty clean wet elegant modern",
-    "vehicle": "old new big small fast slow expensive cheap broken dirty red blue green modern",
-    "furniture": "old new big small heavy expensive cheap beautiful ugly comfortable modern white"
-    " brown black",
+    "vehicle": "old new big small heavy expensive cheap broken dirty red blue green",
+    "transport": "old new big small fast slow modern full empty white yellow",
+    "furniture": "old new big small heavy expensive cheap beautiful ugly modern white brown black",
     "container": "old new big small heavy empty full red blue brown black",
-    "object": "old new big small beautiful ugly expensive cheap red blue green yellow valuable"
-    " useful strange",
-    "tool": "old new long short heavy useful rusty strange",
-    "instrument": "old new expensive cheap beautiful valuable broken",
-    "building": "old new big small modern famous beautiful ugly expensive empty dark",
+    "object": "old new big small beautiful ugly expensive cheap valuable useful",
+    "tool": "old new long short heavy useful good bad",
+    "instrument": "old new expensive cheap beautiful valuable broken loud",
+    "building": "old new big small modern famous beautiful ugly empty dark",
     "room": "big small dark bright warm cold clean dirty empty beautiful",
     "area": "big small dark quiet beautiful dangerous",
-    "way": "wide narrow long beautiful dangerous",
-    "nature": "big small beautiful high",
-    "barrier": "old new high low long",
-    "part": "big small old wide narrow dark",
-    "abstract": "old new interesting boring difficult easy important funny strange right wrong",
+    "way": "wide beautiful dangerous",
+    "nature": "big small beautiful",
+    "barrier": "old new",
+    "part": "big small old",
+    "abstract": "new interesting boring difficult funny strange good bad",
 }
 
 
@@ -305,79 +322,95 @@ MANY = Determiner("", "many", "viel", STRONG, STRONG, definite=False)
 SOME = Determiner("", "some", "einig", STRONG, STRONG, definite=False)
 WHICH = Determiner("which", "which", "welch", STRONG, WEAK)
 HOW_MANY = Determiner("", "how many", "wie viel", STRONG, STRONG, definite=False)
+POSSESSIVE_TABLE = "my mein; your dein; his sein; her ihr; our unser; their ihr"
 POSSESSIVES = [
     Determiner(english, english, german, EIN, MIXED)
-    for english, german in zip(
-        "my your his her our their".split(), "mein dein sein ihr unser ihr".split(), strict=True
-    )
+    for english, german in (entry.split() for entry in POSSESSIVE_TABLE.split(";"))
 ]
+NUMBER_TABLE = """
+    two zwei; three drei; four vier; five fünf; six sechs; seven sieben; eight acht; nine neun
+    ten zehn; eleven elf; twelve zwölf
+"""
 NUMBERS = [
     Determiner("", english, german, UNINFLECTED, STRONG, definite=False)
-    for english, german in zip(
-        "two three four five six seven eight nine ten eleven twelve".split(),
-        "zwei drei vier fünf sechs sieben acht neun zehn elf zwölf".split(),
-        strict=True,
+    for english, german in (
+        entry.split() for entry in NUMBER_TABLE.strip().replace("\n", ";").split(";")
     )
 ]
 
-PRONOUNS = {
-    entry[0]: Pronoun(entry[0], entry[1], (entry[2], entry[3], entry[4]), int(entry[5]), plural)
-    for line in """
-        I me ich mich mir 1; you you du dich dir 2; he him er ihn ihm 3; she her sie sie ihr 3
-        it it es es ihm 3; we us wir uns uns 1 plural; they them sie sie ihnen 3 plural
-    """.strip().replace("\n", ";").split(";")
-    for entry, plural in [(line.split(), line.endswith("plural"))]
-}
+PRONOUN_TABLE = """
+    I me ich mich mir 1; you you du dich dir 2; he him er ihn ihm 3; she her sie sie ihr 3
+    we us wir uns uns 1 plural; they them sie sie ihnen 3 plural
+"""
 
-MEN = "Peter Thomas Paul Max Jonas Martin Felix David".split()
-WOMEN = "Anna Maria Lena Julia Sophie Laura Emma Clara".split()
 
-# The last column: may be negated and asked; "mustn't" and "didn't have to" mean something else.
+def read_pronouns() -> dict[str, Pronoun]:
+    """Subject, object, the three German cases, person, and perhaps plural."""
+    pronouns = {}
+    for entry in PRONOUN_TABLE.strip().replace("\n", ";").split(";"):
+        subject, other, nominative, accusative, dative, person, *plural = entry.split()
+        forms = (nominative, accusative, dative)
+        pronouns[subject] = Pronoun(subject, other, forms, int(person), bool(plural))
+    return pronouns
+
+
+PRONOUNS = read_pronouns()
+
+MEN = ["Peter", "Thomas", "Paul", "Max", "Jonas", "Martin", "Felix", "David"]
+WOMEN = ["Anna", "Maria", "Lena", "Julia", "Sophie", "Laura", "Emma", "Clara"]
+
+CAN = Modal("can", "can", "", Tense.PRESENT, "können", "kann", "konnte", False, True)
+COULD = Modal("could", "could", "", Tense.PAST, "können", "kann", "konnte", True, True)
 MODALS = [
-    Modal("can", "can", "", False, "können", "kann", "konnte", False, True),
-    Modal("could", "could", "", True, "können", "kann", "konnte", True, True),
-    Modal("must", "must", "", False, "müssen", "muss", "musste", False, False),
-    Modal("had", "had", "have", True, "müssen", "muss", "musste", True, False),
-    Modal("should", "should", "", False, "sollen", "soll", "sollte", True, True),
-    Modal("may", "may", "", False, "dürfen", "darf", "durfte", False, True),
-    Modal("want", "wants", "want", False, "wollen", "will", "wollte", False, True),
-    Modal("wanted", "wanted", "want", True, "wollen", "will", "wollte", True, True),
+    CAN,
+    COULD,
+    Modal("must", "must", "", Tense.PRESENT, "müssen", "muss", "musste", False, False),
+    Modal("had", "had", "have", Tense.PAST, "müssen", "muss", "musste", True, False),
+    Modal("should", "should", "", Tense.PRESENT, "sollen", "soll", "sollte", True, True),
+    Modal("may", "may", "", Tense.PRESENT, "dürfen", "darf", "durfte", False, True),
+    Modal("want", "wants", "want", Tense.PRESENT, "wollen", "will", "wollte", False, True),
+    Modal("wanted", "wanted", "want", Tense.PAST, "wollen", "will", "wollte", True, True),
 ]
-COULD = MODALS[1]
 
-# A group of words in either language; the bar parts the chunks that render each other.
-ADVERBIALS = {
-    tense: [
-        Adverbial(*(tuple(tuple(part.split()) for part in side.split("|")) for side in sides))
-        for sides in (entry.split("=") for entry in table.strip().replace("\n", ";").split(";"))
-    ]
-    for tense, table in {
-        "past": """
-            yesterday=gestern; last|week=letzte|Woche; last|year=letztes|Jahr
-            last|summer=letzten|Sommer; on|Monday=am|Montag; on|Sunday=am|Sonntag
-            in the|evening=am|Abend; this|morning=heute|Morgen; last|night=letzte|Nacht
-        """,
-        "present": """
-            today=heute; now=jetzt; every|day=jeden|Tag; every|week=jede|Woche
-            every|evening=jeden|Abend; every|morning=jeden|Morgen; in the|winter=im|Winter
-        """,
-        "future": """
-            tomorrow=morgen; next|week=nächste|Woche; next|year=nächstes|Jahr; soon=bald
-            next|summer=nächsten|Sommer; on|Friday=am|Freitag; on|Saturday=am|Samstag
-        """,
-        "perfect": "today=heute; this|week=diese|Woche; this|year=dieses|Jahr",
-    }.items()
+# The bar parts the chunks that render each other.
+ADVERBIAL_TABLE = {
+    "past": """
+        yesterday=gestern; on|Monday=am|Montag; on|Sunday=am|Sonntag; in the|evening=am|Abend
+        this|morning=heute|Morgen; last|night=letzte|Nacht; last|week=letzte|Woche
+    """,
+    "present": "today=heute; now=jetzt",
+    "future": "tomorrow=morgen; on|Friday=am|Freitag; on|Saturday=am|Samstag",
+    "perfect": "today=heute; this|week=diese|Woche",
+    "long past": "last|year=letztes|Jahr; last|summer=letzten|Sommer",
+    "habit": "every|day=jeden|Tag; every|week=jede|Woche; every|morning=jeden|Morgen",
+    "far future": """
+        soon=bald; next|week=nächste|Woche; next|year=nächstes|Jahr; next|summer=nächsten|Sommer
+    """,
 }
+
+
+def read_adverbials(table: str) -> list[Adverbial]:
+    """Read entries such as `in the|evening=am|Abend`."""
+    found = []
+    for entry in table.strip().replace("\n", ";").split(";"):
+        sides = [side.split("|") for side in entry.strip().split("=")]
+        english, german = (tuple(tuple(chunk.split()) for chunk in side) for side in sides)
+        found.append(Adverbial(english, german))
+    return found
+
+
+ADVERBIALS = {tense: read_adverbials(table) for tense, table in ADVERBIAL_TABLE.items()}
 FREQUENCIES = [
+    ("never", "nie"),
     ("often", "oft"),
     ("always", "immer"),
     ("sometimes", "manchmal"),
-    ("never", "nie"),
     ("rarely", "selten"),
 ]
 
 # English parts | German parts | subjects | arguments | flags. A deeper line continues the row.
-# Flags: p takes a place, s is a state and so stands in the present and the simple past only.
+# Flags: p takes a place; s is a state, and so stands in the present and the simple past only;
+# i happens to somebody, who can neither want to do it nor have a reason.
 VERB_TABLE = """
     sleep slept slept | schlafen schläft schlief geschlafen | person,animal | | p
     work worked worked | arbeiten arbeitet arbeitete gearbeitet | person | | p
@@ -391,20 +424,21 @@ VERB_TABLE = """
     cry cried cried | weinen weint weinte geweint | person | |
     smile smiled smiled | lächeln lächelt lächelte gelächelt | person | |
     disappear disappeared disappeared | verschwinden verschwindet verschwand verschwunden sein |
-        person,animal | |
-    wake woke woken up | auf-wachen wacht wachte aufgewacht sein | person,animal | |
+        person,animal | | i
+    wake woke woken up | auf-wachen wacht wachte aufgewacht sein | person,animal | | i
     get got gotten up | auf-stehen steht stand aufgestanden sein | person | |
-    fall fell fallen asleep | ein-schlafen schläft schlief eingeschlafen sein | person,animal | |
+    fall fell fallen asleep | ein-schlafen schläft schlief eingeschlafen sein | person,animal | | i
     come came come back | zurück-kommen kommt kam zurückgekommen sein | person,animal | |
     arrive arrived arrived | an-kommen kommt kam angekommen sein | person,bus,train,ship,ferry,
         taxi | |
     stop stopped stopped | an-halten hält hielt angehalten | bus,train,truck,taxi,tram,car | |
     leave left left | ab-fahren fährt fuhr abgefahren sein | bus,train,ship,ferry,tram | |
     begin began begun | an-fangen fängt fing angefangen | film,game,song | |
-    see saw seen | sehen sieht sah gesehen | person,animal | acc:person,animal,vehicle,building |
-    hear heard heard | hören hört hörte gehört | person | acc:person,animal,song,train,ship |
+    see saw seen | sehen sieht sah gesehen | person |
+        acc:person,animal,vehicle,transport,building | i
+    hear heard heard | hören hört hörte gehört | person | acc:person,animal,song,train,drum | i
     find found found | finden findet fand gefunden | person | acc:object,clothing,container,tool,
-        animal |
+        animal | i
     buy bought bought | kaufen kauft kaufte gekauft | person | acc:food,drink,clothing,vehicle,
         furniture,object,container,instrument,book,newspaper |
     sell sold sold | verkaufen verkauft verkaufte verkauft | person | acc:clothing,vehicle,
@@ -417,12 +451,11 @@ VERB_TABLE = """
         horse,factory,restaurant | s
     love loved loved | lieben liebt liebte geliebt | person | acc:person,animal,chocolate,cheese,
         film,song,language | s
-    hate hated hated | hassen hasst hasste gehasst | person | acc:person,cheese,fish,game,
-        school | s
+    hate hated hated | hassen hasst hasste gehasst | person | acc:person,cheese,fish,soup,tea | s
     know knew known | kennen kennt kannte gekannt | person | acc:person,song,story,city,village,
         answer,secret | s
     understand understood understood | verstehen versteht verstand verstanden | person |
-        acc:person,question,answer,language,story,problem,word,exercise,plan |
+        acc:person,question,answer,language,story,problem,word,exercise,plan | i
     visit visited visited | besuchen besucht besuchte besucht | person | acc:person,museum,castle,
         city,village,church |
     meet met met | treffen trifft traf getroffen | person | acc:person |
@@ -435,10 +468,10 @@ VERB_TABLE = """
     kiss kissed kissed | küssen küsst küsste geküsst | person | acc:person |
     hug hugged hugged | umarmen umarmt umarmte umarmt | person | acc:person |
     miss missed missed | vermissen vermisst vermisste vermisst | person | acc:person,dog,cat,
-        horse | s
+        horse | si
     save saved saved | retten rettet rettete gerettet | person | acc:person,animal |
     notice noticed noticed | bemerken bemerkt bemerkte bemerkt | person | acc:person,animal,gap,
-        hole |
+        hole | i
     watch watched watched | beobachten beobachtet beobachtete beobachtet | person | acc:person,
         animal |
     draw drew drawn | zeichnen zeichnet zeichnete gezeichnet | person | acc:animal,house,tree,
@@ -462,8 +495,8 @@ VERB_TABLE = """
     clean cleaned cleaned | putzen putzt putzte geputzt | person | acc:window,shoe,boot,kitchen,
         bathroom,lamp,mirror |
     repair repaired repaired | reparieren repariert reparierte repariert | person | acc:vehicle,
-        machine,radio,clock,roof,fence,lamp,computer,camera |
-    carry carried carried | tragen trägt trug getragen | person | acc:container,chair,box,ladder,
+        machine,radio,clock,roof,fence,lamp,computer,camera,bus,ship |
+    carry carried carried | tragen trägt trug getragen | person | acc:container,chair,ladder,
         stone |
     wear wore worn | tragen trägt trug getragen | person | acc:clothing,ring |
     pull pulled pulled | ziehen zieht zog gezogen | person,horse,donkey | acc:cart,sled,boat,
@@ -504,15 +537,15 @@ VERB_TABLE = """
     look looked looked for | suchen sucht suchte gesucht | person | acc:object,person,animal,book,
         shoe,hat |
     lose lost lost | verlieren verliert verlor verloren | person | acc:key,ring,ticket,hat,glove,
-        umbrella,coin,game,map |
+        umbrella,coin,game,map | i
     forget forgot forgotten | vergessen vergisst vergaß vergessen | person | acc:name,question,
-        key,umbrella,word,camera,ticket |
+        key,umbrella,word,camera,ticket | i
     hide hid hidden | verstecken versteckt versteckte versteckt | person | acc:key,letter,ring,
         present,coin,chocolate |
     steal stole stolen | stehlen stiehlt stahl gestohlen | thief,man,boy,woman,monkey | acc:ring,
         car,bicycle,picture,camera,bag,cookie,apple |
     break broke broken | zerbrechen zerbricht zerbrach zerbrochen | person | acc:cup,plate,glass,
-        vase,mirror,bottle |
+        vase,mirror,bottle | i
     build built built | bauen baut baute gebaut | person | acc:house,bridge,boat,wall,tower,hut,
         machine,ship,shelf |
     plant planted planted | pflanzen pflanzt pflanzte gepflanzt | person | acc:tree,flower,bush,
@@ -520,7 +553,7 @@ VERB_TABLE = """
     feed fed fed | füttern füttert fütterte gefüttert | person | acc:animal |
     ride rode ridden | reiten reitet ritt geritten | person | acc:horse,donkey,pony,camel |
     learn learned learned | lernen lernt lernte gelernt | person | acc:language,song,poem,word |
-    win won won | gewinnen gewinnt gewann gewonnen | person | acc:game |
+    win won won | gewinnen gewinnt gewann gewonnen | person | acc:game | i
     solve solved solved | lösen löst löste gelöst | person | acc:problem,exercise |
     chase chased chased | jagen jagt jagte gejagt | dog,cat,fox,wolf,lion,tiger,eagle | acc:mouse,
         hare,rabbit,bird,duck,rat,squirrel |
@@ -568,7 +601,7 @@ VERB_TABLE = """
     laugh laughed laughed | lachen lacht lachte gelacht | person | about>über:acc:story,film,idea,
         word,picture |
     dream dreamed dreamed | träumen träumt träumte geträumt | person | of>von:dat:person,castle,
-        horse,island,game |
+        horse,island,game | i
     play played played | spielen spielt spielte gespielt | person,dog,cat | with>mit:dat:child,
         dog,cat,ball,doll,toy |
     live lived lived | wohnen wohnt wohnte gewohnt | person | in>in:dat:house,city,village,hut,
@@ -583,8 +616,8 @@ VERB_TABLE = """
         park,village,garden,street |
     come came come | kommen kommt kam gekommen sein | person,animal | out_of>aus:dat:house,forest,
         kitchen,garden,room |
-    jump jumped jumped | springen springt sprang gesprungen sein | animal |
-        over>über:acc:barrier |
+    jump jumped jumped | springen springt sprang gesprungen sein | dog,cat,horse,goat,stag,hare,
+        kangaroo,fox,rabbit,pony,tiger,lion | over>über:acc:fence,wall,hedge,ditch,gate,puddle |
     climb climbed climbed | klettern klettert kletterte geklettert sein | person,cat,squirrel,
         monkey | onto>auf:acc:tree,roof,table,rock,wall,tower |
     fly flew flown | fliegen fliegt flog geflogen sein | bird,eagle,owl,pigeon,seagull,duck,goose,
@@ -597,7 +630,8 @@ VERB_TABLE = """
         lamp,armchair | in>in:dat:kitchen,room,cellar,garden,office,garage | s
     fit fit fit | passen passt passte gepasst | object | into>in:acc:container | s
     fit fit fit | passen passt passte gepasst | furniture | through>durch:acc:door | s
-    sleep slept slept | schlafen schläft schlief geschlafen | animal | in>in:dat:stable,barn,basket |
+    sleep slept slept | schlafen schläft schlief geschlafen | horse,cow,goat,donkey,pony,calf,lamb,
+        pig,hen | in>in:dat:stable,barn |
     swim swam swum | schwimmen schwimmt schwamm geschwommen sein | person,dog,duck,bear |
         in>in:dat:river,lake,sea |
 """
@@ -662,21 +696,38 @@ WHO = Pronoun("who", "whom", ("wer", "wen", "wem"), 3, False)
 WHAT = Pronoun("what", "what", ("was", "was", "was"), 3, False)
 
 # Where things happen: English and German preposition, and the places.
-PLACES = [
-    (english, german, tuple(names.split()))
-    for english, german, names in [
-        ("in", "in", "garden kitchen park forest house school hotel library cellar room village"),
-        ("in", "in", "city museum office barn hut castle restaurant garage theater factory"),
-        ("on", "auf", "bench sofa ship island bridge roof"),
-        ("under", "unter", "tree bridge"),
-        ("behind", "hinter", "house church school hedge barn castle"),
-        ("in front of", "vor", "house church school hotel museum theater bakery"),
-        ("next to", "neben", "church tree pharmacy gate bakery river"),
-    ]
-]
+PLACE_TABLE = """
+    in>in garden kitchen park forest house school hotel library cellar room village
+    in>in city museum office barn hut castle restaurant garage theater factory
+    on>auf bench sofa ship island bridge roof
+    under>unter tree bridge
+    behind>hinter house church school hedge barn castle
+    in_front_of>vor house church school hotel museum theater bakery
+    next_to>neben church tree pharmacy gate bakery river
+"""
+ANIMAL_PLACE_TABLE = """
+    in>in garden park forest barn house stable cave
+    under>unter tree table bridge bed
+    behind>hinter house hedge barn wall
+    next_to>neben tree gate river bench
+"""
 
 
-@dataclass(frozen=True)
+def read_places(table: str) -> list[tuple[str, str, list[str]]]:
+    """Read rows of an English preposition, a German one, and the nouns they go with."""
+    places = []
+    for row in table.strip().split("\n"):
+        prepositions, *names = row.split()
+        english, _, german = prepositions.replace("_", " ").partition(">")
+        places.append((english, german, names))
+    return places
+
+
+PLACES = read_places(PLACE_TABLE)
+ANIMAL_PLACES = read_places(ANIMAL_PLACE_TABLE)
+
+
+@dataclass(frozen=True, eq=False)
 class Frame:
     """A sentence with two nouns and an "it" that only the adjective can resolve.
 
@@ -685,266 +736,173 @@ class Frame:
     """
 
     verb: str
-    subjects: str
-    objects: str
-    subject_against: str = ""
-    object_against: str = ""
-    subject_for: str = ""
-    object_for: str = ""
+    subjects: list[str]
+    objects: list[str]
+    subject_against: list[str]
+    object_against: list[str]
+    subject_for: list[str]
+    object_for: list[str]
+
+    @property
+    def lively(self) -> bool:
+        """Whether it is about animals, which do things at some time, unlike boxes and ropes."""
+        return NOUNS[self.subjects[0]].kind == "animal"
 
 
-WALKERS = (
-    "animal dog cat horse cow pig goat fox wolf bear elephant lion monkey hare tiger donkey hedgehog"
-    " stag camel squirrel rabbit calf lamb foal pony zebra giraffe kangaroo antelope mouse rat"
-    " turtle goose duck hen frog"
-)
-JUMPERS = (
-    "horse dog cat goat stag pony hare kangaroo lion fox zebra antelope foal rabbit donkey tiger cow"
-)
-WEARY = "tired lazy weak frightened exhausted injured sick nervous sleepy shy"
-EAGER = "hungry thirsty curious brave restless"
-OMNIVORES = "dog pig rat bear mouse monkey hen hedgehog fox animal goose"
-HERBIVORES = "horse cow goat rabbit hare donkey camel zebra pony calf lamb foal giraffe elephant"
-HUNTERS = "cat lion wolf tiger fox eagle dog crocodile snake owl animal"
-PREY = "mouse hare rabbit bird duck rat frog squirrel antelope hen goose pigeon foal lamb"
-THINGS = (
-    "ball book lamp bottle shoe plate picture clock guitar violin coat dress pillow blanket pan vase"
-    " pot umbrella doll toy radio camera jacket carpet cello towel mirror"
-)
-FRAMES = [
-    Frame(
-        "überqueren",
-        WALKERS,
-        "street bridge square highway intersection",
-        WEARY,
-        "wide icy slippery busy closed flooded",
-        EAGER,
-        "empty narrow",
-    ),
-    Frame("überqueren", WALKERS, "path track bridge field", WEARY, "icy slippery closed flooded"),
-    Frame(
-        "überqueren", WALKERS, "river brook canal lake bog", WEARY, "wide deep", EAGER,
-        "shallow narrow frozen",
-    ),
-    Frame("überqueren", WALKERS, "field meadow yard", WEARY, "wide muddy flooded icy", EAGER),
-    Frame("überqueren", WALKERS, "valley desert bog", WEARY, "wide", EAGER),
-    Frame(
-        "überqueren",
-        "car bus truck tractor carriage tram motorcycle taxi",
-        "bridge street square intersection field track",
-        "heavy overloaded broken slow",
-        "icy closed slippery flooded narrow",
-    ),
-    Frame(
-        "fressen",
-        OMNIVORES,
-        "bread cake cheese sausage egg cookie roll potato pizza",
-        "tired sick shy frightened sleepy",
-        "hard moldy salty hot frozen spicy",
-        "hungry greedy",
-        "fresh tasty soft warm",
-    ),
-    Frame(
-        "fressen",
-        OMNIVORES + " " + HERBIVORES,
-        "apple pear banana plum carrot salad cabbage",
-        "tired sick shy frightened sleepy",
-        "bitter hard moldy frozen",
-        "hungry greedy",
-        "fresh tasty juicy",
-    ),
-    Frame(
-        "fressen",
-        HERBIVORES,
-        "hay grass straw cabbage salad",
-        "tired sick shy frightened sleepy",
-        "bitter moldy tough frozen",
-        "hungry greedy",
-        "fresh soft tasty",
-    ),
-    Frame(
-        "fressen",
-        HUNTERS,
-        "meat fish sausage ham schnitzel",
-        "tired sick shy frightened sleepy",
-        "salty spicy tough frozen moldy hot",
-        "hungry greedy",
-        "fresh tasty soft juicy",
-    ),
-    Frame(
-        "trinken",
-        "dog cat bear monkey elephant horse cow donkey camel pig calf lamb animal foal goat",
-        "water milk juice tea coffee lemonade beer wine",
-        "sick nervous shy frightened",
-        "hot bitter salty cold",
-        "thirsty",
-        "fresh sweet tasty",
-    ),
-    Frame(
-        "springen über",
-        JUMPERS,
-        "fence wall hedge gate obstacle",
-        WEARY + " clumsy stubborn",
-        "high wide",
-        EAGER + " agile",
-        "low",
-    ),
-    Frame(
-        "springen über",
-        JUMPERS,
-        "ditch puddle brook hole",
-        WEARY + " clumsy stubborn",
-        "wide deep",
-        EAGER + " agile",
-        "narrow",
-    ),
-    Frame(
-        "klettern auf",
-        "cat squirrel monkey bear mouse rat goat animal lion",
-        "tree rock roof wall ladder tower hill shelf",
-        WEARY + " clumsy stubborn",
-        "high slippery",
-        "curious playful restless hungry agile",
-        "low",
-    ),
-    Frame(
-        "klettern auf",
-        "cat squirrel monkey bear goat animal lion dog fox",
-        "rock roof hill mountain",
-        WEARY + " clumsy stubborn",
-        "steep icy high",
-        "curious playful restless hungry agile",
-    ),
-    Frame(
-        "ziehen",
-        "horse donkey elephant camel pony cow dog goat",
-        "cart sled carriage boat plow trailer log chest",
-        WEARY + " small young stubborn",
-        "heavy big bulky overloaded",
-        "strong",
-        "light",
-    ),
-    Frame(
-        "tragen",
-        "donkey horse camel elephant pony cow goat zebra",
-        "sack bag box basket package barrel suitcase chest",
-        WEARY + " small young stubborn",
-        "heavy big bulky full",
-        "strong",
-        "light empty",
-    ),
-    Frame(
-        "passen in",
-        THINGS,
-        "suitcase bag box backpack basket drawer package compartment chest",
-        "big long thick bulky huge",
-        "small narrow full tiny",
-        "thin short",
-        "empty",
-    ),
-    Frame(
-        "passen durch",
-        "truck bus piano sofa table bed cupboard machine bathtub tractor carriage armchair bench",
-        "door gate window tunnel gap corridor hole",
-        "big wide high bulky huge",
-        "small narrow low",
-    ),
-    Frame(
-        "fliegen über",
-        "bird eagle owl pigeon seagull goose duck",
-        "mountain hill tower wall castle tree",
-        "tired weak exhausted injured sick lazy frightened",
-        "high",
-        EAGER,
-        "low",
-    ),
-    Frame(
-        "fliegen über",
-        "bird eagle owl pigeon seagull goose duck",
-        "sea lake valley desert river",
-        "tired weak exhausted injured sick lazy frightened",
-        "wide",
-        EAGER,
-        "narrow",
-    ),
-    Frame(
-        "fliegen über",
-        "plane balloon",
-        "mountain hill tower castle wall",
-        "heavy overloaded broken slow",
-        "high",
-        "light",
-        "low",
-    ),
-    Frame(
-        "fangen",
-        HUNTERS,
-        PREY,
-        "slow tired lazy clumsy weak exhausted injured sleepy",
-        "fast agile clever careful",
-        "hungry greedy",
-    ),
-    Frame(
-        "folgen",
-        HUNTERS,
-        PREY,
-        "slow tired lazy clumsy weak exhausted injured sleepy",
-        "fast agile",
-        "hungry greedy curious",
-    ),
-    Frame(
-        "schlafen in",
-        "dog cat mouse hedgehog bear fox wolf pony calf lamb goat pig horse donkey rabbit hen",
-        "basket bed nest stable cave hut barn box",
-        "hungry nervous restless thirsty frightened",
-        "narrow small crowded flooded",
-        "tired sleepy exhausted sick lazy",
-        "comfortable clean empty",
-    ),
-    Frame(
-        "spielen mit",
-        "dog cat monkey squirrel bear foal rabbit lamb calf goat pony mouse fox",
-        "ball doll rope shoe blanket bone pillow toy branch cap",
-        "tired lazy sick sleepy shy injured exhausted",
-        "heavy hard broken big",
-        "playful curious young restless",
-        "soft colorful",
-    ),
-    Frame(
-        "schneiden",
-        "knife saw axe sword machine",
-        "bread cheese sausage meat rope branch board ham cabbage",
-        "blunt rusty broken",
-        "hard thick tough frozen",
-    ),
-    Frame(
-        "halten",
-        "rope chain branch hook shelf nail board net thread",
-        "lamp boat box picture bag barrel sack basket mirror clock",
-        "thin weak brittle",
-        "heavy big bulky",
-        "sturdy strong",
-        "light",
-    ),
-    Frame(
-        "bedecken",
-        "cloth blanket towel carpet",
-        "table bed sofa bench chest hole piano armchair car",
-        "small short narrow torn",
-        "big long wide high huge",
-    ),
-    Frame(
-        "erreichen",
-        "dog cat mouse goat monkey squirrel lion lamb calf hedgehog",
-        "branch shelf window roof nest lamp",
-        "small clumsy tired weak slow",
-        "high",
-        EAGER,
-        "low",
-    ),
-]
+WORD_LISTS = {
+    "WALKERS": "animal dog cat horse cow pig goat fox wolf bear elephant lion monkey hare tiger"
+    " donkey hedgehog stag camel squirrel rabbit calf lamb foal pony zebra giraffe kangaroo"
+    " antelope mouse rat turtle goose duck hen frog",
+    "JUMPERS": "horse dog cat goat stag pony hare kangaroo lion fox zebra antelope foal rabbit"
+    " donkey tiger cow animal",
+    "OMNIVORES": "dog pig rat bear mouse monkey hen hedgehog fox animal goose",
+    "HERBIVORES": "horse cow goat rabbit hare donkey camel zebra pony calf lamb foal giraffe"
+    " elephant",
+    "HUNTERS": "cat lion wolf tiger fox eagle dog crocodile snake owl animal",
+    "PREY": "mouse hare rabbit bird duck rat frog squirrel antelope hen goose pigeon foal lamb",
+    "FLIERS": "bird eagle owl pigeon seagull goose duck",
+    "PULLERS": "horse donkey elephant camel pony cow goat animal",
+    "CLIMBERS": "cat squirrel monkey bear mouse rat goat animal lion",
+    "SLEEPERS": "dog cat mouse hedgehog fox pony calf lamb goat pig horse donkey rabbit hen",
+    "PLAYERS": "dog cat monkey squirrel bear foal rabbit lamb calf goat pony mouse fox",
+    "THINGS": "ball book lamp bottle shoe plate picture clock guitar violin coat dress pillow"
+    " blanket pan vase pot umbrella doll toy radio camera jacket carpet cello towel mirror",
+    "WEARY": "tired lazy weak frightened exhausted injured sick nervous sleepy shy",
+    "UNWELL": "tired sick shy frightened sleepy nervous",
+    "EAGER": "hungry thirsty curious brave restless",
+    "HELPLESS": "slow tired lazy clumsy weak exhausted injured sleepy",
+}
+# Verb: subjects > objects. A minus: what speaks against it, of the subject > of the object.
+# A plus: what speaks for it. Words in capitals stand for the lists above.
+FRAME_TABLE = """
+    überqueren: WALKERS > street bridge square highway intersection
+        - WEARY > wide icy slippery busy closed flooded
+        + EAGER > empty narrow
+    überqueren: WALKERS > path track bridge field - WEARY > icy slippery closed flooded
+    überqueren: WALKERS > river brook canal lake bog
+        - WEARY > wide deep
+        + EAGER > shallow narrow frozen
+    überqueren: WALKERS > field meadow yard - WEARY > wide muddy flooded icy + EAGER >
+    überqueren: WALKERS > valley desert bog - WEARY > wide + EAGER >
+    überqueren: car bus truck tractor carriage tram motorcycle taxi
+        > square intersection field track
+        - heavy overloaded broken slow > icy closed slippery flooded
+    überqueren: car bus truck tractor carriage tram motorcycle taxi > bridge street path
+        - heavy overloaded broken slow > icy closed slippery flooded narrow bumpy
+    fressen: OMNIVORES > bread cake cheese sausage egg cookie roll potato pizza
+        - UNWELL > hard moldy salty hot frozen spicy
+        + hungry greedy > fresh tasty soft sweet
+    fressen: OMNIVORES > apple pear banana plum carrot salad
+        - UNWELL > bitter hard moldy frozen sour
+        + hungry greedy > fresh tasty juicy sweet
+    fressen: HERBIVORES > apple pear plum carrot cabbage salad
+        - UNWELL > bitter hard moldy frozen
+        + hungry greedy > fresh tasty juicy
+    fressen: HERBIVORES > hay grass straw cabbage
+        - UNWELL > bitter moldy tough frozen
+        + hungry greedy > fresh tasty
+    fressen: HUNTERS > meat fish sausage ham schnitzel
+        - UNWELL > salty spicy tough frozen moldy hot
+        + hungry greedy > fresh tasty soft juicy
+    trinken: dog cat bear monkey elephant horse cow donkey camel pig calf lamb animal foal goat
+        > water milk juice lemonade
+        - sick nervous shy frightened > hot bitter salty cold sour
+        + thirsty > fresh sweet tasty
+    springen über: JUMPERS > fence wall hedge gate obstacle
+        - WEARY clumsy stubborn > high wide
+        + EAGER agile > low
+    springen über: JUMPERS > ditch puddle brook hole
+        - WEARY clumsy stubborn > wide deep
+        + EAGER agile > narrow
+    klettern auf: CLIMBERS > tree rock roof wall tower shelf bench
+        - WEARY clumsy stubborn > high slippery
+        + curious playful restless hungry agile > low
+    klettern auf: cat monkey bear goat animal lion dog fox donkey zebra > rock roof hill mountain
+        - WEARY clumsy stubborn > steep icy high
+        + curious playful restless hungry agile >
+    ziehen: PULLERS > cart sled carriage boat plow trailer log chest
+        - WEARY small stubborn > heavy big bulky overloaded
+        + strong > light
+    tragen: PULLERS > sack bag box basket package barrel suitcase chest
+        - WEARY small stubborn > heavy big bulky full
+        + strong > light empty
+    passen in: THINGS > suitcase bag box backpack basket drawer package compartment chest
+        - big long thick bulky huge > small narrow full tiny
+        + thin short > empty
+    passen durch: truck bus piano sofa table bed cupboard machine bathtub tractor carriage bench
+        > door gate window tunnel gap corridor hole
+        - big wide high bulky huge > small narrow low
+    fliegen über: FLIERS > mountain hill tower wall castle tree
+        - WEARY > high
+        + EAGER > low
+    fliegen über: FLIERS > sea lake valley desert river
+        - WEARY > wide
+        + EAGER > narrow
+    fliegen über: plane balloon > mountain hill tower castle wall
+        - heavy overloaded broken slow > high
+        + light > low
+    fangen: HUNTERS > PREY - HELPLESS > fast agile clever careful + hungry greedy >
+    folgen: HUNTERS > PREY - HELPLESS > fast agile + hungry greedy curious >
+    schlafen in: SLEEPERS > basket bed box
+        - hungry nervous restless thirsty frightened > small narrow hard crooked
+        + tired sleepy exhausted sick lazy > comfortable soft
+    schlafen in: SLEEPERS > stable cave hut barn house
+        - hungry nervous restless thirsty frightened > small crowded flooded
+        + tired sleepy exhausted sick lazy > empty clean
+    spielen mit: PLAYERS > ball doll rope shoe blanket bone pillow toy branch cap
+        - tired lazy sick sleepy shy injured exhausted > heavy hard big
+        + playful curious restless > soft colorful
+    schneiden: knife sword machine > bread cheese sausage meat ham cabbage
+        - blunt rusty broken > hard thick tough frozen
+    schneiden: saw axe > rope branch board log
+        - blunt rusty broken > hard thick
+    halten: rope chain branch hook shelf nail board net thread
+        > lamp boat box picture bag barrel sack basket mirror clock
+        - thin weak brittle > heavy big bulky
+        + sturdy > light
+    bedecken: cloth blanket towel carpet > table bed sofa bench chest hole piano armchair
+        - small short narrow torn > big long wide high huge
+    erreichen: dog cat mouse goat monkey squirrel lion lamb calf hedgehog
+        > branch shelf window roof nest lamp
+        - small clumsy tired weak slow > high
+        + curious restless agile > low
+"""
+
+
+def read_words(text: str) -> list[str]:
+    """Split a list of words and replace the names in capitals by their lists."""
+    return [word for name in text.split() for word in WORD_LISTS.get(name, name).split()]
+
+
+def read_frames() -> list[Frame]:
+    """Read the table of frames."""
+    frames = []
+    for row in FRAME_TABLE.strip().replace("\n        ", " ").split("\n"):
+        verb, _, rest = row.strip().partition(": ")
+        rest, _, reasons_for = rest.partition(" + ")
+        nouns, _, reasons_against = rest.partition(" - ")
+        sides = [
+            read_words(side)
+            for pair in (nouns, reasons_against, reasons_for)
+            for side in (pair.partition(">")[0], pair.partition(">")[2])
+        ]
+        frames.append(Frame(verb, *sides))
+    return frames
+
+
+FRAMES = read_frames()
+
 # Adjectives before the two nouns that say nothing about which of them "it" is.
-NEUTRAL = {"animal": "brown black white gray beautiful strange"}
-NEUTRAL |= dict.fromkeys(["way", "nature", "barrier", "part", "building"], "beautiful strange old")
-NEUTRAL |= dict.fromkeys(["vehicle", "container", "clothing", "object"], "red blue old new strange")
-NEUTRAL |= dict.fromkeys(["furniture", "instrument", "tool"], "old new beautiful strange")
+NEUTRAL = {
+    "animal": "brown black white old beautiful",
+    "nature": "beautiful",
+    "building": "old",
+    "vehicle": "red blue old new",
+    "transport": "old new",
+    "container": "red blue old new",
+    "clothing": "red blue old new",
+    "object": "old new beautiful",
+    "furniture": "old new beautiful",
+    "instrument": "old new beautiful",
+    "tool": "old new",
+}

@@ -6,14 +6,16 @@ import base64
 import hashlib
 import io
 import json
+import math
 import os
+import random
 import re
-import threading
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import cached_property
+from heapq import heappop, heappush
 from itertools import chain
 from pathlib import Path
 from typing import Any, Literal
@@ -30,9 +32,13 @@ Kind = Literal["bpe", "unigram", "word", "character", "byte"]
 _RESERVED = 4
 _NAMES = {PAD: "<pad>", BOS: "<s>", EOS: "</s>", UNKNOWN: "⁇"}
 _TRAINING_LINES = 1_000_000
-_TRAINING_LENGTH = 8_000
+_TRAINING_LENGTH = 1_000
 _SMALL_ALPHABET = 1_000
 _FEW_LINES = 64
+_WORD = re.compile("\u2581[^\u2581]*|[^\u2581]+")  # U+2581 stands for a space
+_DRAWS = 32
+_LONGEST_PIECE = 16
+_UNSEEN = -30.0
 _FORMAT = "regard tokenizer 1"
 
 
@@ -79,9 +85,14 @@ class Tokenizer(ABC):
     def decode(self, ids: Sequence[int]) -> str:
         """The text of any ids; those that stand for no text are passed over."""
 
-    @abstractmethod
     def pieces(self, ids: Sequence[int]) -> list[str]:
-        """One readable piece for each id."""
+        """One readable piece for each id; one that does not exist is shown as unknown."""
+        last = self.size - 1
+        return [_NAMES.get(id) or self._piece(id) if 0 <= id <= last else "⁇" for id in ids]
+
+    @abstractmethod
+    def _piece(self, id: int) -> str:
+        """The readable piece of an id from 4 on."""
 
     @abstractmethod
     def content(self) -> str | list[str]:
@@ -120,26 +131,53 @@ class SentencePiece(Tokenizer):
         return encoded
 
     def sample(self, lines: Sequence[str], sampling: float, seed: int) -> list[list[int]]:
-        encode = self._processor.encode
+        """Cuts drawn here and not by the library, whose random numbers cannot be repeated.
 
-        def one_by_one() -> list[list[int]]:
-            return [
-                encode(_utf8(line), enable_sampling=True, alpha=sampling, nbest_size=-1)
-                for line in lines
-            ]
+        SentencePiece 0.2.2 mixes a number of the process into every seed. A word keeps a few
+        draws for its later occurrences, so that frequent words cost a look-up.
+        """
+        if not sampling:
+            return self.encode(lines)
+        draw, cut = random.Random(seed).random, _CUTS[self.kind]
+        drawn: dict[str, list[list[int]]] = {}
+        sampled = []
+        for line in lines:
+            ids: list[int] = []
+            for word in _WORD.findall(self._processor.normalize(line)):
+                known = drawn.setdefault(word, [])
+                place = int(draw() * _DRAWS)
+                if place >= len(known):
+                    place = len(known)
+                    known.append(self._ids(cut(word, self._scores, sampling, draw)))
+                ids += known[place]
+            sampled.append(ids)
+        return sampled
 
-        return _seeded(one_by_one, seed) if sampling else self.encode(lines)
+    @cached_property
+    def _scores(self) -> dict[str, float]:
+        """What each piece of text is worth; bytes and reserved pieces are not text."""
+        get = self._processor
+        return {
+            get.id_to_piece(id): get.get_score(id)
+            for id in range(_RESERVED, self.size)
+            if not (get.is_byte(id) or get.is_control(id))
+        }
+
+    def _ids(self, pieces: Iterable[str]) -> list[int]:
+        find, ids = self._processor.piece_to_id, list[int]()
+        for piece in pieces:
+            if piece in self._scores:
+                ids.append(find(piece))
+            else:
+                ids += (find(f"<0x{byte:02X}>") for byte in _utf8(piece))
+        return ids
 
     def decode(self, ids: Sequence[int]) -> str:
         size = self.size
         return str(self._processor.decode([int(id) for id in ids if EOS < id < size]))
 
-    def pieces(self, ids: Sequence[int]) -> list[str]:
-        size = self.size
-        return [
-            _NAMES[id] if id in _NAMES else self._processor.id_to_piece(int(id))
-            for id in (id if 0 <= id < size else UNKNOWN for id in ids)
-        ]
+    def _piece(self, id: int) -> str:
+        return str(self._processor.id_to_piece(int(id)))
 
     def content(self) -> str:
         return base64.b64encode(self._model).decode("ascii")
@@ -170,13 +208,8 @@ class _Listed(Tokenizer):
     def _texts(self, ids: Sequence[int]) -> list[str]:
         return self.pieces([id for id in ids if EOS < id < self.size])
 
-    def pieces(self, ids: Sequence[int]) -> list[str]:
-        return [
-            self._entries[id - _RESERVED]
-            if _RESERVED <= id < self.size
-            else _NAMES.get(id, _NAMES[UNKNOWN])
-            for id in ids
-        ]
+    def _piece(self, id: int) -> str:
+        return self._entries[id - _RESERVED]
 
     def content(self) -> list[str]:
         return self._entries
@@ -224,12 +257,7 @@ class Bytes(Tokenizer):
         known = bytes(id - _RESERVED for id in ids if _RESERVED <= id < self.size)
         return known.decode("utf-8", "replace")
 
-    def pieces(self, ids: Sequence[int]) -> list[str]:
-        return [self._piece(id) for id in ids]
-
     def _piece(self, id: int) -> str:
-        if not _RESERVED <= id < self.size:
-            return _NAMES.get(id, _NAMES[UNKNOWN])
         byte = id - _RESERVED
         return chr(byte) if 0x20 < byte < 0x7F else f"<{byte:02X}>"
 
@@ -301,6 +329,14 @@ class Tokenizers:
             return Tokenizers(both, both)
         return Tokenizers(train(settings, sources), train(settings, targets))
 
+    @staticmethod
+    def given(path: Path) -> Tokenizers:
+        """Those of a folder, or one for both sides from a tokenizer file or SentencePiece model."""
+        if path.is_dir():
+            return Tokenizers.load(path)
+        both = _load_model(path) if path.suffix == ".model" else load(path)
+        return Tokenizers(both, both)
+
     def save(self, folder: Path) -> None:
         if self.joint:
             save(self.source, folder / "tokenizer.json")
@@ -316,6 +352,23 @@ class Tokenizers:
         return Tokenizers(
             load(folder / "source.tokenizer.json"), load(folder / "target.tokenizer.json")
         )
+
+
+def _load_model(path: Path) -> SentencePiece:
+    """A model that SentencePiece wrote itself; BPE's scores are ranks, unigram's are logarithms."""
+    try:
+        model = SentencePiece("bpe", path.read_bytes())
+    except OSError as error:
+        raise Misuse(f"Cannot read the tokenizer {path}: {error.strerror}.") from None
+    except RuntimeError:
+        raise Misuse(f"{path} is not a SentencePiece model: give another file.") from None
+    except ValueError:
+        raise Misuse(
+            f"{path} numbers its pieces in another way: train it with "
+            "--pad_id=0 --bos_id=1 --eos_id=2 --unk_id=3."
+        ) from None
+    ranked = all(score.is_integer() for score in model._scores.values())
+    return model if ranked else SentencePiece("unigram", model._model)
 
 
 def _build(kind: Kind, content: Any) -> Tokenizer:
@@ -377,7 +430,9 @@ def _train_subwords(
     model = io.BytesIO()
     try:
         sentencepiece.SentencePieceTrainer.train(
-            sentence_iterator=_short(lines),
+            sentence_iterator=iter(
+                _short(lines) if kind == "bpe" else dict.fromkeys(_short(lines))
+            ),
             model_writer=model,
             model_type=kind,
             vocab_size=vocabulary,
@@ -408,17 +463,61 @@ def _train_subwords(
     return SentencePiece(kind, model.getvalue())
 
 
-_SEED_LOCK = threading.Lock()
+def _drop_merges(
+    word: str, scores: dict[str, float], probability: float, draw: Callable[[], float]
+) -> list[str]:
+    """BPE, best merge first, where each merge is passed over with the probability."""
+    symbols, end = list(word), len(word)
+    before, after = list(range(-1, end - 1)), list(range(1, end + 1))
+    agenda: list[tuple[float, int, int, str]] = []
+
+    def offer(left: int, right: int) -> None:
+        if left >= 0 and right < end:
+            merged = symbols[left] + symbols[right]
+            if merged in scores:
+                heappush(agenda, (-scores[merged], left, right, merged))
+
+    for left in range(end - 1):
+        offer(left, left + 1)
+    while agenda:
+        _, left, right, merged = heappop(agenda)
+        stale = after[left] != right or symbols[left] + symbols[right] != merged
+        if stale or not symbols[left] or draw() < probability:
+            continue
+        symbols[left], symbols[right] = merged, ""
+        after[left] = after[right]
+        if after[left] < end:
+            before[after[left]] = left
+        offer(before[left], left)
+        offer(left, after[left])
+    return [symbol for symbol in symbols if symbol]
 
 
-def _seeded(work: Callable[[], list[list[int]]], seed: int) -> list[list[int]]:
-    """Run in a new thread with SentencePiece's random numbers set.
+def _walk_lattice(
+    word: str, scores: dict[str, float], smoothing: float, draw: Callable[[], float]
+) -> list[str]:
+    """A cut with probability in proportion to exp(smoothing * its score), over all cuts."""
+    end = len(word)
+    total = [0.0] + [-math.inf] * end  # log of the weight of all cuts up to there
+    arrivals: list[list[tuple[int, float]]] = [[] for _ in range(end + 1)]
+    for stop in range(1, end + 1):
+        for start in range(max(0, stop - _LONGEST_PIECE), stop):
+            score = scores.get(word[start:stop], _UNSEEN if start + 1 == stop else None)
+            if score is not None:
+                arrivals[stop].append((start, total[start] + smoothing * score))
+        best = max(weight for _, weight in arrivals[stop])
+        total[stop] = best + math.log(sum(math.exp(w - best) for _, w in arrivals[stop]))
+    pieces = []
+    while end:
+        share = draw()
+        for start, weight in arrivals[end]:
+            share -= math.exp(weight - total[end])
+            chosen = start
+            if share < 0:
+                break
+        pieces.append(word[chosen:end])
+        end = chosen
+    return pieces[::-1]
 
-    Its generator belongs to the thread and reads the seed once, when the thread first uses it
-    (0.2.2): setting the seed in a thread that has sampled before changes nothing.
-    """
-    state = int.from_bytes(hashlib.sha256(str(seed).encode("ascii")).digest()[:4], "little")
-    with _SEED_LOCK, ThreadPoolExecutor(max_workers=1) as fresh:
-        # The largest value means "a random seed" to the library.
-        sentencepiece.set_random_generator_seed(min(state, 0xFFFF_FFFE))
-        return fresh.submit(work).result()
+
+_CUTS = {"bpe": _drop_merges, "unigram": _walk_lattice}

@@ -11,10 +11,12 @@ LOWEST = -(2**63)
 
 
 def draw_mask(shape: torch.Size, threshold: int) -> Tensor:
-    """A boolean mask that drops each element with probability threshold / 256."""
+    """Zero with probability threshold / 256, else what keeps the expectation at one."""
     count = shape.numel()
     words = torch.empty((count + 7) // 8, dtype=torch.int64).random_(LOWEST, None)
-    return (words.view(torch.uint8)[:count] >= threshold).view(shape)
+    mask = torch.empty(count)
+    torch.ge(words.view(torch.uint8)[:count], threshold, out=mask)
+    return mask.mul_(256 / (256 - threshold)).view(shape)
 
 
 class _Drop(torch.autograd.Function):
@@ -22,13 +24,27 @@ class _Drop(torch.autograd.Function):
     def forward(ctx: Any, x: Tensor, threshold: int) -> Tensor:
         mask = draw_mask(x.shape, threshold)
         ctx.save_for_backward(mask)
-        ctx.scale = 256 / (256 - threshold)
-        return torch.ops.aten.native_dropout_backward(x, mask, ctx.scale)
+        return x * mask
 
     @staticmethod
     def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, None]:
         (mask,) = ctx.saved_tensors
-        return torch.ops.aten.native_dropout_backward(gradients[0], mask, ctx.scale), None
+        return gradients[0] * mask, None
+
+
+class _AddDropped(torch.autograd.Function):
+    """x + dropped y in one pass over memory."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, y: Tensor, threshold: int) -> Tensor:
+        mask = draw_mask(y.shape, threshold)
+        ctx.save_for_backward(mask)
+        return torch.addcmul(x, y, mask)
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, Tensor, None]:
+        (mask,) = ctx.saved_tensors
+        return gradients[0], gradients[0] * mask, None
 
 
 class Dropout(nn.Module):
@@ -47,3 +63,9 @@ class Dropout(nn.Module):
         if not self.training or self.threshold == 0:
             return x
         return _Drop.apply(x, self.threshold)
+
+    def add(self, x: Tensor, y: Tensor) -> Tensor:
+        """x + dropout(y), as at the end of every sub-layer."""
+        if not self.training or self.threshold == 0:
+            return x + y
+        return _AddDropped.apply(x, y, self.threshold)

@@ -11,8 +11,8 @@ from torch import Tensor, nn
 
 from regard.nn.state import State
 
-CHUNK = 2**21
-"""Scores held at a time during the loss: about what stays in a core's cache."""
+CHUNK, LEAST_ROWS = 2**20, 256
+"""Scores held at a time during the loss: about what stays in a cache, but never fewer rows."""
 
 
 @dataclass(frozen=True)
@@ -64,39 +64,46 @@ class _ChunkedLoss(torch.autograd.Function):
     """Cross-entropy over the vocabulary together with its gradient, a chunk of tokens at a time.
 
     The scores of a batch (tokens x vocabulary) are the largest tensor of a small model; made in
-    chunks they stay in the cache, and the gradient is ready before the chunk is forgotten.
+    chunks they stay in the cache, and the gradient is ready before the chunk is forgotten. Each
+    chunk is passed over as rarely as can be: exponentials are left unnormalised, and dividing by
+    their sum, the right tokens and the smoothing are put in where only (tokens x width) or
+    (vocabulary x width) is touched.
     """
 
     @staticmethod
     def forward(
         ctx: Any, hidden: Tensor, weight: Tensor, target: Tensor, smoothing: float
     ) -> tuple[Tensor, Tensor]:
-        choices = weight.shape[0]
-        wanted = any(ctx.needs_input_grad)
-        hidden_gradient = torch.empty_like(hidden) if wanted else None
-        weight_gradient = torch.zeros_like(weight) if wanted else None
-        likelihood, spread = hidden.new_zeros(()), hidden.new_zeros(())
-        rows = max(1, CHUNK // choices)
+        """hidden (N, D), weight (V, D), target (N,)."""
+        choices, wanted = weight.shape[0], any(ctx.needs_input_grad)
+        hidden_slope = torch.empty_like(hidden) if wanted else hidden
+        weight_slope = torch.zeros_like(weight) if wanted else weight
+        normaliser = hidden.new_empty(len(target))  # log of the sum of exponentials
+        rows = max(LEAST_ROWS, CHUNK // choices)
+        space = hidden.new_empty(min(rows, len(target)), choices)
         for start in range(0, len(target), rows):
-            part, right = hidden[start : start + rows], target[start : start + rows, None]
-            logs = torch.log_softmax(part @ weight.t(), dim=-1)  # (rows, V)
-            likelihood -= logs.gather(1, right).sum()
-            if smoothing:
-                spread -= logs.sum() / choices
-            if hidden_gradient is not None and weight_gradient is not None:
-                slope = logs.exp_()
-                if smoothing:
-                    slope -= smoothing / choices
-                slope.scatter_add_(1, right, slope.new_full((1, 1), smoothing - 1).expand_as(right))
-                torch.mm(slope, weight, out=hidden_gradient[start : start + rows])
-                weight_gradient.addmm_(slope.t(), part)
+            part = hidden[start : start + rows]
+            scores = torch.mm(part, weight.t(), out=space[: len(part)])
+            highest = scores.amax(dim=1, keepdim=True)
+            powers = scores.sub_(highest).exp_()
+            total = powers.sum(dim=1, keepdim=True)
+            normaliser[start : start + rows] = (highest + total.log())[:, 0]
+            if wanted:
+                torch.mm(powers, weight, out=hidden_slope[start : start + rows]).div_(total)
+                weight_slope.addmm_(powers.t(), part / total)
+        right = weight[target]
+        likelihood = (normaliser - (hidden * right).sum(dim=1)).sum()
+        spread = normaliser.sum() - hidden.sum(dim=0) @ weight.mean(dim=0)
         if wanted:
-            ctx.save_for_backward(hidden_gradient, weight_gradient)
+            hidden_slope -= (1 - smoothing) * right + smoothing * weight.mean(dim=0)
+            weight_slope.index_add_(0, target, hidden, alpha=smoothing - 1)
+            weight_slope -= smoothing / choices * hidden.sum(dim=0)
+            ctx.save_for_backward(hidden_slope, weight_slope)
         ctx.mark_non_differentiable(likelihood)
         return (1 - smoothing) * likelihood + smoothing * spread, likelihood
 
     @staticmethod
     def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, Tensor, None, None]:
-        hidden_gradient, weight_gradient = ctx.saved_tensors
+        hidden_slope, weight_slope = ctx.saved_tensors
         scale = gradients[0]
-        return hidden_gradient * scale, weight_gradient * scale, None, None
+        return hidden_slope * scale, weight_slope * scale, None, None

@@ -32,7 +32,12 @@ class Checkpoint:
     manifest: dict[str, Any]
 
     def tensors(self, name: str) -> Tensors:
-        return safetensors.torch.load_file(self.folder / f"{name}.safetensors")
+        """A group of tensors, copied, so that training does not lean on a file it may remove."""
+        path = self.folder / f"{name}.safetensors"
+        try:
+            return {key: each.clone() for key, each in safetensors.torch.load_file(path).items()}
+        except (OSError, SafetensorError) as error:
+            raise Problem(f"{path} cannot be read ({error}).") from None
 
     def progress(self) -> dict[str, Any]:
         return read_json(self.folder / "progress.json")
@@ -43,7 +48,8 @@ class Checkpoints:
 
     Saving: write step-N.tmp/, sync each file, write the manifest of hashes, sync, rename, sync
     the parent, replace the pointer; only then may an older one go. Loading verifies the hashes
-    and falls back to the one before, saying why.
+    and falls back to the one before, saying why. Each checkpoint names the best so far, so that
+    what is best can never be out of step with what is latest.
     """
 
     def __init__(self, folder: Path, keep: int = 2, say: Callable[[str], None] = print) -> None:
@@ -54,6 +60,9 @@ class Checkpoints:
     def prepare(self) -> None:
         """Make the folder and clear away what an interrupted save left behind."""
         self.folder.mkdir(parents=True, exist_ok=True)
+        for aside in self.folder.glob("step-*.old"):  # killed between the two renames of a save
+            if not aside.with_suffix("").exists():
+                os.rename(aside, aside.with_suffix(""))
         for stray in [*self.folder.glob("step-*.tmp"), *self.folder.glob("step-*.old")]:
             shutil.rmtree(stray, ignore_errors=True)
         for stray in self.folder.glob(".*.tmp"):
@@ -65,9 +74,12 @@ class Checkpoints:
         groups: Mapping[str, Tensors],
         progress: Mapping[str, Any],
         facts: Mapping[str, Any],
-        best: bool,
+        best: int,
     ) -> None:
-        """Save named groups of tensors and what else is needed to go on from this step."""
+        """Save named groups of tensors and what else is needed to go on from this step.
+
+        `best` is the step of the best validation so far, 0 if there was none.
+        """
         final = self.folder / f"step-{step}"
         temporary = self.folder / f"step-{step}.tmp"
         try:
@@ -79,26 +91,26 @@ class Checkpoints:
             }
             contents["progress.json"] = json.dumps(progress).encode()
             listed = {name: _write(temporary / name, data) for name, data in contents.items()}
-            manifest = {
+            manifest: dict[str, Any] = {
                 "step": step,
+                "best": best,
                 "files": listed,
                 "torch": torch.__version__,
                 "threads": torch.get_num_threads(),
                 **facts,
             }
+            manifest["digest"] = _digest(manifest)
             _write(temporary / "manifest.json", json.dumps(manifest, indent=1).encode())
             sync_folder(temporary)
             self._put_in_place(temporary, final)
             write_json(self.folder / "latest.json", {"step": step})
-            if best:
-                write_json(self.folder / "best.json", {"step": step})
         except BaseException:
             shutil.rmtree(temporary, ignore_errors=True)
             raise
-        self._prune()
+        self._prune(step, best)
 
     def _put_in_place(self, temporary: Path, final: Path) -> None:
-        """Rename; where a damaged checkpoint of the same step stands, it moves aside first."""
+        """Rename; where a checkpoint of the same step stands, it moves aside first."""
         if final.exists():
             aside = final.with_name(f"{final.name}.old")
             shutil.rmtree(aside, ignore_errors=True)
@@ -133,18 +145,21 @@ class Checkpoints:
 
     def best(self) -> Checkpoint | None:
         """The checkpoint of the best validation score; without one, the latest."""
+        latest = self.latest()
+        if latest is None or latest.manifest["best"] in (0, latest.step):
+            return latest
         try:
-            step = int(read_json(self.folder / "best.json")["step"])
-            return self._open(step)
-        except (Problem, KeyError, TypeError, ValueError) as error:
-            if (self.folder / "best.json").exists():
-                self.say(f"{error} Using the latest checkpoint.")
-            return self.latest()
+            return self._open(latest.manifest["best"])
+        except Problem as problem:
+            self.say(f"{problem} Using the latest checkpoint.")
+            return latest
 
     def _open(self, step: int) -> Checkpoint:
         folder = self.folder / f"step-{step}"
         try:
             manifest = read_json(folder / "manifest.json")
+            if manifest.pop("digest") != _digest(manifest):
+                raise Problem(f"{folder / 'manifest.json'} was damaged: its hash has changed.")
             if manifest["step"] != step:
                 raise Problem(f"The manifest of {folder} is of another step.")
             for name, facts in manifest["files"].items():
@@ -156,17 +171,15 @@ class Checkpoints:
         except (OSError, KeyError, TypeError, AttributeError, ValueError) as error:
             raise Problem(f"The checkpoint {folder} cannot be read ({error}).") from None
 
-    def _prune(self) -> None:
-        """Remove the oldest, but never the best."""
-        try:
-            best = read_json(self.folder / "best.json").get("step")
-        except Problem:
-            best = None
-        for step in self.steps()[: -self.keep]:
+    def _prune(self, saved: int, best: int) -> None:
+        """Remove the oldest, but never the best; a later one can only be damaged."""
+        steps = self.steps()
+        place = steps.index(saved) + 1
+        for step in steps[: max(0, place - self.keep)] + steps[place:]:
             if step != best:
-                aside = self.folder / f"step-{step}.old"
-                os.rename(self.folder / f"step-{step}", aside)
-                shutil.rmtree(aside, ignore_errors=True)
+                going = self.folder / f"step-{step}.tmp"
+                os.rename(self.folder / f"step-{step}", going)
+                shutil.rmtree(going, ignore_errors=True)
 
 
 SAVE_ERRORS = (OSError, SafetensorError)
@@ -179,6 +192,10 @@ def _write(path: Path, data: bytes) -> dict[str, Any]:
         stream.flush()
         os.fsync(stream.fileno())
     return {"sha256": hashlib.sha256(data).hexdigest(), "size": len(data)}
+
+
+def _digest(manifest: Mapping[str, Any]) -> str:
+    return hashlib.sha256(json.dumps(manifest, sort_keys=True).encode()).hexdigest()
 
 
 def _hash(path: Path) -> str:

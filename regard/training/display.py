@@ -17,17 +17,27 @@ from rich.progress import (
 )
 
 
+class _Lasting(Console):
+    """A console that falls silent when nobody reads it any more, instead of ending the program."""
+
+    def on_broken_pipe(self) -> None:
+        self.quiet = True
+
+
 class Display:
     """A live line on a terminal, plain lines elsewhere; notes and scores stay above it."""
 
     def __init__(self, quiet: bool = False) -> None:
-        self.console = Console(stderr=True, quiet=quiet, highlight=False)
+        self.console = _Lasting(stderr=True, quiet=quiet, highlight=False, emoji=False)
         self.bar: Optional[Progress] = None
         self.score = ""
         self.told = 0
 
     def note(self, text: str) -> None:
-        self.console.print(text, markup=False, soft_wrap=True)
+        try:
+            self.console.print(text, markup=False, soft_wrap=True)
+        except OSError:  # a full disk under a log file is no reason to stop training
+            self.console.quiet = True
 
     @contextmanager
     def training(self, steps: int, done: int) -> Iterator[None]:

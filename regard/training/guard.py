@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import torch
@@ -11,7 +12,7 @@ from regard.data.batch import Batch
 from regard.models.base import Model
 
 
-def name_culprit(model: Model, batch: Batch) -> str:
+def name_culprit(model: Model, batches: Iterable[Batch]) -> str:
     """The first module whose output, or else the first parameter whose gradient, is not finite."""
     for name, parameter in model.named_parameters():
         if not bool(parameter.isfinite().all()):
@@ -27,12 +28,13 @@ def name_culprit(model: Model, batch: Batch) -> str:
 
     hooks = [m.register_forward_hook(look(n)) for n, m in model.named_modules() if n]
     try:
-        loss = model(batch)
-        if found:
-            return f"the output of {found[0]}"
-        if not bool(loss.total.isfinite()):
-            return "the loss"
-        loss.total.backward()
+        for batch in batches:
+            loss = model(batch)
+            if found:
+                return f"the output of {found[0]}"
+            if not bool(loss.total.isfinite()):
+                return "the loss"
+            loss.total.backward()
     finally:
         for hook in hooks:
             hook.remove()

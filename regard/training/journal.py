@@ -37,11 +37,23 @@ class Journal:
                     record = json.loads(line)
                 except ValueError:
                     continue
-                if isinstance(record, dict):
+                if isinstance(record, dict) and _whole(record):
                     yield record
 
-    def rewind(self, step: int) -> None:
-        """Forget what came after a step, when training goes on from there."""
-        kept = [record for record in self if record.get("step", 0) <= step]
+    def rewind(self, step: int, validated: bool = True) -> None:
+        """Forget what came after a step, when training goes on from there.
+
+        If the step was not `validated` when it was saved, a later validation of it goes too.
+        """
+        kept = [
+            record
+            for record in self
+            if record["step"] < step
+            or (record["step"] == step and (validated or record["event"] != "validation"))
+        ]
         lines = [json.dumps(record, ensure_ascii=False) + "\n" for record in kept]
         write_text(self.path, "".join(lines))
+
+
+def _whole(record: dict[str, Any]) -> bool:
+    return isinstance(record.get("event"), str) and isinstance(record.get("step"), int)

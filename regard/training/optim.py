@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Literal
+from typing import Annotated, Literal
 
 import torch
 from pydantic import Field
 from torch import Tensor, nn
 
 from regard.config import Settings
+
+Share = Annotated[float, Field(ge=0, lt=1)]
 
 
 class OptimizerSettings(Settings):
@@ -23,7 +25,7 @@ class OptimizerSettings(Settings):
     rate: float = Field(default=1e-3, gt=0)
     schedule: Literal["inverse_sqrt", "linear"] = "linear"
     warmup: int = Field(default=500, ge=1)
-    betas: tuple[float, float] = (0.9, 0.98)
+    betas: tuple[Share, Share] = (0.9, 0.98)
     epsilon: float = Field(default=1e-9, gt=0)
     weight_decay: float = Field(default=0.01, ge=0)
     clip: float = Field(default=1.0, ge=0)  # largest norm of the gradient; 0: no limit

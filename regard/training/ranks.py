@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
+from datetime import timedelta
 
 import torch
 import torch.distributed as distributed
 from torch import Tensor
 
 from regard.data.batch import Batch
+from regard.problem import Problem
+
+PATIENCE = timedelta(hours=24)
+"""How long processes wait for one that still works, as on a large corpus; a dead one is noticed
+at once."""
 
 
 @dataclass(frozen=True)
@@ -27,7 +34,8 @@ class Ranks:
         if size == 1:
             return Ranks()
         if not distributed.is_initialized():
-            distributed.init_process_group("gloo")
+            with _together():
+                distributed.init_process_group("gloo", timeout=PATIENCE)
         return Ranks(distributed.get_rank(), size)
 
     @property
@@ -44,7 +52,8 @@ class Ranks:
             return extra
         gradients = [p.grad if p.grad is not None else torch.zeros_like(p) for p in parameters]
         flat = torch.cat([each.flatten() for each in [*gradients, extra]])
-        distributed.all_reduce(flat)
+        with _together():
+            distributed.all_reduce(flat)
         parts = flat.split([each.numel() for each in [*gradients, extra]])
         for parameter, part in zip(parameters, parts, strict=False):
             parameter.grad = part.view_as(parameter)
@@ -55,13 +64,28 @@ class Ranks:
         if self.size == 1:
             return list(values)
         tensor = torch.tensor(values, dtype=torch.float64)
-        distributed.broadcast(tensor, src=0)
+        with _together():
+            distributed.broadcast(tensor, src=0)
         return tensor.tolist()
 
     def wait(self) -> None:
         if self.size > 1:
-            distributed.barrier()
+            with _together():
+                distributed.barrier()
 
     def leave(self) -> None:
         if self.size > 1:
             distributed.destroy_process_group()
+
+
+@contextmanager
+def _together() -> Iterator[None]:
+    """What torch says when a process is lost, in words for a person."""
+    try:
+        yield
+    except RuntimeError as error:
+        reason = str(error).splitlines()[0]
+        raise Problem(
+            f"Another process of this run was lost ({reason}): the same command goes on from the "
+            "last checkpoint."
+        ) from None

@@ -34,7 +34,7 @@ class TrainingSettings(Settings):
     optimizer: OptimizerSettings = OptimizerSettings()
     average: AverageSettings = AverageSettings()
     accumulate: int = Field(default=1, ge=1)  # batches an update
-    seed: int = Field(default=1, ge=0)
+    seed: int = Field(default=1, ge=0, lt=2**32)
     save_every: int = Field(default=500, ge=1)
     validate_every: int = Field(default=500, ge=1)
     log_every: int = Field(default=10, ge=1)
@@ -54,11 +54,16 @@ class Progress:
     best: Optional[float] = None
     best_step: int = 0
     stale: int = 0
+    due: bool = False  # the validation of this step is still to come
     finished: bool = False
     loss: float = 0.0  # summed since the last record in the journal
     tokens: int = 0
     seconds: float = 0.0
     skipped: int = 0  # updates in a row whose gradient was not finite
+
+
+class _Interrupted(Exception):
+    """A signal came in the middle of a validation."""
 
 
 class Trainer:
@@ -91,6 +96,8 @@ class Trainer:
         self.average = settings.average.build(model)
         self.progress = Progress()
         self.stop_signal: Optional[int] = None
+        self.signalled = 0.0  # when
+        self.validating = False
 
     def resume(self, checkpoint: Checkpoint) -> None:
         """Go on from a checkpoint as if there had been no break."""
@@ -106,7 +113,7 @@ class Trainer:
         self.average.tensors = checkpoint.tensors("average")
         self.progress = Progress(**checkpoint.progress())
         if self.ranks.first:
-            self.journal.rewind(self.progress.step)
+            self.journal.rewind(self.progress.step, validated=not self.progress.due)
 
     def run(self) -> Progress:
         """Train to the end of the budget, or until told to stop."""
@@ -123,24 +130,25 @@ class Trainer:
     def _loop(self) -> None:
         progress, settings = self.progress, self.settings
         stream = self.batches.from_place(Place(**progress.place))
-        while not progress.finished and progress.step < self.steps:
-            began = time.perf_counter()
-            stopping = self._update(stream)
-            progress.seconds += time.perf_counter() - began
-            self._record()
-            last = progress.step == self.steps
+        while not progress.finished and (progress.step < self.steps or progress.due):
+            stopping = False
+            if not progress.due:
+                stopping = self._update(stream)
+                self._record()
+                last = progress.step == self.steps
+                progress.due = last or progress.step % settings.validate_every == 0
             best = False
-            if progress.step % settings.validate_every == 0 or last:
-                best = self._validate()
-            if progress.step % settings.save_every == 0 or last or best or progress.finished:
-                self._save(best, must=last or progress.finished)
+            if progress.due and not stopping:
+                best, stopping = self._validate()
+            must = stopping or progress.finished
+            if must or best or progress.step % settings.save_every == 0:
+                self._save(must)
             if stopping:
-                if progress.step % settings.save_every:
-                    self._save(False, must=True)
                 return
 
     def _update(self, stream: Iterator[tuple[Batch, Place]]) -> bool:
         """One step of the optimiser; true if this or another process was told to stop."""
+        began = time.perf_counter()
         progress, settings = self.progress, self.settings
         step = progress.step + 1
         taken = [next(stream) for _ in range(settings.accumulate)]
@@ -167,9 +175,17 @@ class Trainer:
             progress.loss += loss
             progress.tokens += tokens
         else:
-            self._not_finite(step, self.ranks.part(batches[-1]))
+            self._not_finite(step, [self.ranks.part(batch) for batch in batches])
         self.optimizer.zero_grad(set_to_none=True)
-        return float(shared[1]) > 0
+        progress.seconds += time.perf_counter() - began
+        return self._agreed(float(shared[1]) > 0)
+
+    def _agreed(self, stop: bool) -> bool:
+        """What all processes decided; one that got no signal itself ends as if it had."""
+        if stop:
+            self.stop_signal = self.stop_signal or signal.SIGTERM
+            self.display.note("Stopping: saving first.")
+        return stop
 
     def _backward(self, batches: list[Batch], tokens: int) -> float:
         """Gradients of the mean loss over all tokens of the step; gives the summed likelihood.
@@ -179,8 +195,13 @@ class Trainer:
         try:
             return sum(self._backward_one(batch, tokens) for batch in batches)
         except (MemoryError, RuntimeError) as error:
-            if not out_of_memory(error) or max(len(batch) for batch in batches) < 2:
+            if not out_of_memory(error):
                 raise
+            if max(len(batch) for batch in batches) < 2:
+                raise Problem(
+                    "Memory does not suffice for a single pair: lower batch.max_length or the "
+                    "size of the model, and begin a new run."
+                ) from None
         self.optimizer.zero_grad(set_to_none=True)
         self.display.note("A batch did not fit in memory and is computed in halves.")
         smaller = [part for batch in batches for part in halves(batch) if len(part)]
@@ -193,11 +214,11 @@ class Trainer:
         (loss.total / tokens).backward()
         return float(loss.likelihood)
 
-    def _not_finite(self, step: int, batch: Batch) -> None:
+    def _not_finite(self, step: int, batches: list[Batch]) -> None:
         """Name where a NaN or infinity arose; the update is left out, so it is never saved."""
         self.optimizer.zero_grad(set_to_none=True)
         torch.manual_seed(self.settings.seed * 1_000_003 + step * 1_009 + self.ranks.rank)
-        culprit = name_culprit(self.model, batch)
+        culprit = name_culprit(self.model, [batch for batch in batches if len(batch)])
         self.progress.skipped += 1
         if self.ranks.first:
             self.journal.add("not_finite", step, {"where": culprit})
@@ -223,32 +244,47 @@ class Trainer:
         self.display.step(progress.step, facts["loss"], facts["tokens_per_second"])
         progress.loss, progress.tokens, progress.seconds = 0.0, 0, 0.0
 
-    def _validate(self) -> bool:
-        """Score the averaged weights; true if they are the best so far."""
+    def _validate(self) -> tuple[bool, bool]:
+        """Score the averaged weights: whether they are the best so far, and whether to stop.
+
+        A signal ends the validation at once; it is then done first thing when training goes on.
+        """
         progress, metric = self.progress, self.settings.metric
-        value = 0.0
+        scores: Scores = self._scores() if self.ranks.first else {}
+        stop, value = self.ranks.share([float(not scores), scores.get(metric, 0.0)])
+        if self._agreed(stop > 0):
+            return False, True
         if self.ranks.first:
-            with self.average.applied():
-                self.model.eval()
-                scores = self.validate(self.model)
-                self.model.train()
             self.journal.add("validation", progress.step, scores)
             self.display.validation(progress.step, scores)
-            value = scores[metric]
-        (value,) = self.ranks.share([value])
+        progress.due = False
+        progress.finished = progress.step >= self.steps
         value = -value if metric == "loss" else value
-        if progress.best is None or value > progress.best:
+        if math.isfinite(value) and (progress.best is None or value > progress.best):
             progress.best, progress.best_step, progress.stale = value, progress.step, 0
-            return True
+            return True, False
         progress.stale += 1
-        progress.finished = 0 < self.settings.patience <= progress.stale
-        return False
+        progress.finished |= 0 < self.settings.patience <= progress.stale
+        return False, False
 
-    def _save(self, best: bool, must: bool) -> None:
+    def _scores(self) -> Scores:
+        """The scores of the averaged weights; none if a signal came."""
+        try:
+            with self.average.applied():
+                self.model.eval()
+                self.validating = True
+                scores = self.validate(self.model) if self.stop_signal is None else {}
+                self.validating = False
+                return scores
+        except _Interrupted:
+            return {}
+        finally:
+            self.validating = False
+            self.model.train()
+
+    def _save(self, must: bool) -> None:
         """Save; a full disk is no reason to stop training, unless this was the last chance."""
         progress = self.progress
-        if progress.step >= self.steps:
-            progress.finished = True
         if self.ranks.first:
             groups: dict[str, dict[str, Tensor]] = {
                 "weights": collect(self.model),
@@ -256,10 +292,16 @@ class Trainer:
                 "average": self.average.tensors,
             }
             try:
-                if not all_finite(groups["weights"]):
-                    raise Problem("The weights are not finite, so they were not saved.")
+                if not all(all_finite(group) for group in groups.values()):
+                    raise Problem(
+                        f"The weights of step {progress.step} are not finite and were not saved: "
+                        "lower training.optimizer.rate and begin a new run; the last good "
+                        "checkpoint is kept."
+                    )
                 self.journal.sync()
-                self.checkpoints.save(progress.step, groups, asdict(progress), self.facts, best)
+                self.checkpoints.save(
+                    progress.step, groups, asdict(progress), self.facts, progress.best_step
+                )
             except SAVE_ERRORS as error:
                 text = f"The checkpoint of step {progress.step} could not be saved ({error})"
                 if must:
@@ -268,13 +310,21 @@ class Trainer:
         self.ranks.wait()
 
     def _listen(self) -> dict[int, Any]:
-        """SIGTERM and Ctrl-C save and stop after the step; a second one stops at once."""
+        """SIGTERM and Ctrl-C save and stop after the step; a second one stops at once.
+
+        `timeout` and others send a signal to the process and to its group: two within a moment
+        are one.
+        """
 
         def remember(number: int, frame: Any) -> None:
+            now = time.monotonic()
             if self.stop_signal is not None:
-                raise KeyboardInterrupt
-            self.stop_signal = number
-            self.display.note("Stopping: saving after this step.")
+                if now - self.signalled > 1:
+                    raise KeyboardInterrupt
+                return
+            self.stop_signal, self.signalled = number, now
+            if self.validating:
+                raise _Interrupted
 
         try:
             return {n: signal.signal(n, remember) for n in (signal.SIGINT, signal.SIGTERM)}

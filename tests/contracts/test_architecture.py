@@ -226,7 +226,7 @@ def test_search_reports_the_models_own_probabilities(config: Any) -> None:
     model, batch = build(config), some_batch()
     for number, hypotheses in enumerate(model.generate(batch.source, Beam(beam=3, best=3))):
         assert len(hypotheses) == 3
-        assert sorted((-found.score for found in hypotheses)) == [-h.score for h in hypotheses]
+        assert sorted(-found.score for found in hypotheses) == [-h.score for h in hypotheses]
         target = Padded.of([[*hypotheses[0].tokens, EOS]])
         again = model.log_probabilities(Batch(batch.source.rows(number, number + 1), target))
         assert float(again.sum()) == pytest.approx(hypotheses[0].log_probability, abs=1e-3)

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import io
 import json
 import random
 import re
 import subprocess
 import sys
 import threading
+from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
+import sentencepiece
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -313,12 +316,68 @@ def test_sampling_in_many_threads_at_once() -> None:
         assert all(alone[seed] == ids for seed, ids in together)
 
 
-def test_sampling_is_not_disturbed_by_direct_use_of_the_library() -> None:
+@settings(max_examples=300, deadline=None)
+@given(text=ANY_TEXT | st.text("abcdefghij ", max_size=60) | st.text("a▁ é", max_size=30))
+def test_no_dropped_merge_is_the_cut_of_the_library(text: str) -> None:
     tokenizer = SUBWORDS["bpe"]
+    assert tokenizer.sample([text], 1e-12, 0) == tokenizer.encode([text])
+
+
+@settings(max_examples=300, deadline=None)
+@given(text=ANY_TEXT | st.text("abcdefghij ", max_size=60))
+def test_no_smoothing_is_the_cut_of_the_library(text: str) -> None:
+    tokenizer = SUBWORDS["unigram"]
+    [sampled], [best] = tokenizer.sample([text], 1e5, 0), tokenizer.encode([text])
     assert isinstance(tokenizer, SentencePiece)
-    expected = tokenizer.sample(LINES, 0.2, 7)
-    tokenizer._processor.encode(LINES[0], enable_sampling=True, alpha=0.5, nbest_size=-1)
-    assert tokenizer.sample(LINES, 0.2, 7) == expected
+    worth = tokenizer._processor.get_score
+    assert sum(map(worth, sampled)) == pytest.approx(sum(map(worth, best)), abs=1e-3)
+
+
+@pytest.mark.parametrize(("kind", "sampling"), [("bpe", 0.3), ("unigram", 0.2), ("unigram", 0.7)])
+def test_sampling_has_the_distribution_of_the_library(kind: str, sampling: float) -> None:
+    tokenizer, count = SUBWORDS[kind], 4000
+    assert isinstance(tokenizer, SentencePiece)
+    word = max(LINES[0].split(), key=len)
+    library = Counter(
+        tuple(
+            tokenizer._processor.encode(word, enable_sampling=True, alpha=sampling, nbest_size=-1)
+        )
+        for _ in range(count)
+    )
+    ours = Counter(tuple(tokenizer.sample([word], sampling, seed)[0]) for seed in range(count))
+    distance = sum(abs(ours[ids] - library[ids]) for ids in ours | library) / count
+    assert len(ours) > 3
+    assert distance < 0.03 * len(ours | library) ** 0.5 + 0.05
+
+
+def test_the_tokenizer_of_a_run_or_a_sentencepiece_model_can_be_given(tmp_path: Path) -> None:
+    for kind, tokenizer in SUBWORDS.items():
+        assert isinstance(tokenizer, SentencePiece)
+        path = tmp_path / f"{kind}.model"
+        path.write_bytes(tokenizer._model)
+        sides = Tokenizers.given(path)
+        assert sides.joint
+        assert sides.source.kind == kind
+        assert sides.source.content() == tokenizer.content()
+        sides.save(tmp_path)
+        for way in (tmp_path, tmp_path / "tokenizer.json"):
+            assert Tokenizers.given(way).target.content() == tokenizer.content()
+
+
+def test_a_model_of_another_kind_is_refused(tmp_path: Path) -> None:
+    model = io.BytesIO()
+    sentencepiece.SentencePieceTrainer.train(
+        sentence_iterator=iter(LINES), model_writer=model, vocab_size=200, minloglevel=2
+    )
+    path = tmp_path / "other.model"
+    path.write_bytes(model.getvalue())
+    with pytest.raises(Misuse, match="--pad_id=0"):
+        Tokenizers.given(path)
+    path.write_bytes(b"nothing of the kind")
+    with pytest.raises(Misuse, match="not a SentencePiece model"):
+        Tokenizers.given(path)
+    with pytest.raises(Misuse, match="Cannot read"):
+        Tokenizers.given(tmp_path / "none.model")
 
 
 @pytest.mark.parametrize("kind", ["bpe", "unigram"])

@@ -1,0 +1,129 @@
+"""A toy language and small runs in it, which many tests train: the words of a line turned round."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any, Optional
+
+import regard
+from regard.run import Run
+
+WORDS = "ant bee cat dog eel fox gnu hen".split()
+
+SMALL = (
+    "tokenizer.kind=word",
+    "batch.tokens=64",
+    "model.layers=1",
+    "model.width=16",
+    "model.inner=16",
+    "model.heads=2",
+    "model.dropout=0.2",
+    "training.optimizer.warmup=5",
+    "training.log_every=1",
+    "training.validate_every=1000",
+    "training.validation_lines=5",
+)
+"""A Transformer that takes a step in a few milliseconds; dropout is on."""
+
+ABLE = (
+    "tokenizer.kind=word",
+    "batch.tokens=512",
+    "model.width=32",
+    "model.dropout=0",
+    "training.optimizer.rate=0.02",
+    "training.optimizer.warmup=20",
+    "training.validate_every=60",
+    "training.metric=exact",
+)
+"""With the recipe lstm_attention: learns the language in seconds."""
+
+
+def turned(line: str) -> str:
+    """The right translation."""
+    return " ".join(word.upper() for word in reversed(line.split()))
+
+
+def some_lines(count: int, seed: int) -> list[str]:
+    draw = random.Random(seed)
+    return [" ".join(draw.choices(WORDS, k=draw.randint(1, 5))) for _ in range(count)]
+
+
+def write_corpus(folder: Path, pairs: int = 120, seed: int = 1) -> dict[str, Path]:
+    """train, valid and test files; the result fits `regard.train(**corpus)`."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for part, count, offset in (("train", pairs, 0), ("valid", 20, 1), ("test", 30, 2)):
+        lines = some_lines(count, 10 * seed + offset)
+        write_lines(folder / f"{part}.source", lines)
+        write_lines(folder / f"{part}.target", map(turned, lines))
+    return {
+        "source": folder / "train.source",
+        "target": folder / "train.target",
+        "valid_source": folder / "valid.source",
+        "valid_target": folder / "valid.target",
+    }
+
+
+def write_lines(path: Path, lines: Any) -> Path:
+    path.write_bytes("".join(f"{line}\n" for line in lines).encode())
+    return path
+
+
+def train_small(
+    run: Path, corpus: dict[str, Path], *settings: str, steps: Optional[int] = 8, **more: Any
+) -> Run:
+    """Train in this process; the same call again goes on."""
+    return regard.train(
+        "tiny", run=run, steps=steps, settings=[*SMALL, *settings], quiet=True, **corpus, **more
+    )
+
+
+def small_command(
+    run: Path, corpus: dict[str, Path], *more: str, settings: tuple[str, ...] = SMALL
+) -> list[str]:
+    """What `train_small` does, as arguments of the command line."""
+    files = [f"--{name.replace('_', '-')}={path}" for name, path in corpus.items()]
+    chosen = [part for setting in settings for part in ("--set", setting)]
+    return ["train", "tiny", "--run", str(run), *files, *chosen, *more]
+
+
+def start(arguments: list[str], **options: Any) -> subprocess.Popen[str]:
+    """The command in a process of its own."""
+    command = [sys.executable, "-m", "regard.cli", *arguments]
+    pipes: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    return subprocess.Popen(command, **{**pipes, **options})
+
+
+def kill(process: subprocess.Popen[str]) -> None:
+    """As the kernel does when memory runs out: no chance to clean up."""
+    process.send_signal(signal.SIGKILL)
+    process.communicate()
+
+
+def tensors(run: Path, step: int) -> dict[str, bytes]:
+    """The tensors a checkpoint holds, file by file, as bytes."""
+    folder = run / "checkpoints" / f"step-{step}"
+    found = {path.name: path.read_bytes() for path in folder.glob("*.safetensors")}
+    assert sorted(found) == ["average.safetensors", "optimizer.safetensors", "weights.safetensors"]
+    return found
+
+
+def journal(run: Path) -> list[dict[str, Any]]:
+    """What happened, without how fast it went."""
+    records = [json.loads(line) for line in (run / "journal.jsonl").read_text().splitlines()]
+    return [{k: v for k, v in r.items() if k != "tokens_per_second"} for r in records]
+
+
+def strays(run: Path) -> list[str]:
+    """Files under names that only live while something is written."""
+    endings = (".tmp", ".part", ".old")
+    return [os.path.relpath(p, run) for p in run.rglob("*") if p.name.endswith(endings)]
+
+
+def saved_steps(run: Path) -> list[int]:
+    return Run.open(run).checkpoints().steps()
