@@ -8,13 +8,18 @@ import random
 import signal
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Optional
+
+import torch
+from torch.optim.optimizer import register_optimizer_step_post_hook
 
 import regard
 from regard.run import Run
 
-WORDS = "ant bee cat dog eel fox gnu hen".split()
+WORDS = ["ant", "bee", "cat", "dog", "eel", "fox", "gnu", "hen"]
 
 SMALL = (
     "tokenizer.kind=word",
@@ -127,3 +132,33 @@ def strays(run: Path) -> list[str]:
 
 def saved_steps(run: Path) -> list[int]:
     return Run.open(run).checkpoints().steps()
+
+
+class Crash(Exception):
+    """Ends a run between two saves, as a kill does."""
+
+
+@contextmanager
+def at_step(number: int, act: Any) -> Iterator[None]:
+    """Do something right after the n-th update from now on."""
+    done = 0
+
+    def count(optimizer: torch.optim.Optimizer, arguments: Any, options: Any) -> None:
+        nonlocal done
+        done += 1
+        if done == number:
+            act()
+
+    handle = register_optimizer_step_post_hook(count)
+    try:
+        yield
+    finally:
+        handle.remove()
+
+
+def crash() -> None:
+    raise Crash
+
+
+def terminate() -> None:
+    os.kill(os.getpid(), signal.SIGTERM)

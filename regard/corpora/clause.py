@@ -181,10 +181,10 @@ class Verb:
     def english_finite(self, person: int, plural: bool, past: bool) -> str:
         """The finite English form."""
         if self.base == "be":
-            present = "am" if person == 1 else "is" if person == 3 else "are"
-            return (
-                ("were" if past else "are") if plural or person == 2 else "was" if past else present
-            )
+            if plural or person == 2:
+                return "were" if past else "are"
+            present = "am" if person == 1 else "is"
+            return "was" if past else present
         if past:
             return self.past
         return self.third_person() if person == 3 and not plural else self.base

@@ -837,7 +837,7 @@ FRAME_TABLE = """
         + EAGER > low
     fliegen über: FLIERS > sea lake valley desert river
         - WEARY > wide
-        + EAGER > narrow
+        + EAGER >
     fliegen über: plane balloon > mountain hill tower castle wall
         - heavy overloaded broken slow > high
         + light > low

@@ -20,6 +20,7 @@ from regard.config import Settings
 from regard.data.batch import EOS, Batch, Padded
 from regard.data.corpus import Pair
 from regard.data.tokenizer import Tokenizer, Tokenizers
+from regard.files import sync_folder, write_json
 from regard.problem import Misuse, Problem
 
 _CHUNK = 4096
@@ -111,14 +112,14 @@ class Store:
         try:
             folder.mkdir(parents=True, exist_ok=True)
             (folder / _META).unlink(missing_ok=True)
-            _sync(folder)
+            sync_folder(folder)
             meta = _Writer(folder, tokenizers, max_length, keep_text).write(pairs, progress)
             if not meta["pairs"]:
                 raise Misuse(
                     f"No pair is left: all have more than {max_length} pieces on a side; "
-                    "raise batches.max_length."
+                    "raise batch.max_length."
                 )
-            _replace(folder / _META, json.dumps(meta).encode("ascii"))
+            write_json(folder / _META, meta)
         except OSError as error:
             raise Problem(f"Cannot write to {folder}: {error.strerror or error}.") from None
         return Store.open(folder)
@@ -407,22 +408,3 @@ def _map(folder: Path, meta: dict[str, Any], side: str, content: str) -> Ragged:
     if offsets[0] != 0 or offsets[-1] != len(values):
         raise ValueError(f"{path} does not fit its offsets")
     return Ragged(values, offsets)
-
-
-def _replace(path: Path, content: bytes) -> None:
-    part = path.with_name(path.name + ".part")
-    with part.open("wb") as file:
-        file.write(content)
-        file.flush()
-        os.fsync(file.fileno())
-    part.replace(path)
-    _sync(path.parent)
-
-
-def _sync(folder: Path) -> None:
-    """Make renames and removals in a folder last through a loss of power."""
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

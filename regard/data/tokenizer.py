@@ -6,16 +6,13 @@ import base64
 import hashlib
 import io
 import json
-import math
-import os
 import random
 import re
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from heapq import heappop, heappush
 from itertools import chain
 from pathlib import Path
 from typing import Any, Literal
@@ -25,6 +22,8 @@ from pydantic import Field, ValidationInfo, field_validator
 
 from regard.config import Settings
 from regard.data.batch import BOS, EOS, PAD, UNKNOWN
+from regard.data.sampling import drop_merges, walk_lattice
+from regard.files import write_text
 from regard.problem import Misuse, Problem
 
 Kind = Literal["bpe", "unigram", "word", "character", "byte"]
@@ -37,8 +36,6 @@ _SMALL_ALPHABET = 1_000
 _FEW_LINES = 64
 _WORD = re.compile("\u2581[^\u2581]*|[^\u2581]+")  # U+2581 stands for a space
 _DRAWS = 32
-_LONGEST_PIECE = 16
-_UNSEEN = -30.0
 _FORMAT = "regard tokenizer 1"
 
 
@@ -285,13 +282,8 @@ def save(tokenizer: Tokenizer, path: Path) -> None:
         "digest": _digest(content),
         "content": content,
     }
-    part = path.with_name(path.name + ".part")
     try:
-        with part.open("w", encoding="ascii") as file:
-            json.dump(record, file)
-            file.flush()
-            os.fsync(file.fileno())
-        part.replace(path)
+        write_text(path, json.dumps(record))
     except OSError as error:
         raise Problem(f"Cannot write {path}: {error.strerror}.") from None
 
@@ -463,61 +455,4 @@ def _train_subwords(
     return SentencePiece(kind, model.getvalue())
 
 
-def _drop_merges(
-    word: str, scores: dict[str, float], probability: float, draw: Callable[[], float]
-) -> list[str]:
-    """BPE, best merge first, where each merge is passed over with the probability."""
-    symbols, end = list(word), len(word)
-    before, after = list(range(-1, end - 1)), list(range(1, end + 1))
-    agenda: list[tuple[float, int, int, str]] = []
-
-    def offer(left: int, right: int) -> None:
-        if left >= 0 and right < end:
-            merged = symbols[left] + symbols[right]
-            if merged in scores:
-                heappush(agenda, (-scores[merged], left, right, merged))
-
-    for left in range(end - 1):
-        offer(left, left + 1)
-    while agenda:
-        _, left, right, merged = heappop(agenda)
-        stale = after[left] != right or symbols[left] + symbols[right] != merged
-        if stale or not symbols[left] or draw() < probability:
-            continue
-        symbols[left], symbols[right] = merged, ""
-        after[left] = after[right]
-        if after[left] < end:
-            before[after[left]] = left
-        offer(before[left], left)
-        offer(left, after[left])
-    return [symbol for symbol in symbols if symbol]
-
-
-def _walk_lattice(
-    word: str, scores: dict[str, float], smoothing: float, draw: Callable[[], float]
-) -> list[str]:
-    """A cut with probability in proportion to exp(smoothing * its score), over all cuts."""
-    end = len(word)
-    total = [0.0] + [-math.inf] * end  # log of the weight of all cuts up to there
-    arrivals: list[list[tuple[int, float]]] = [[] for _ in range(end + 1)]
-    for stop in range(1, end + 1):
-        for start in range(max(0, stop - _LONGEST_PIECE), stop):
-            score = scores.get(word[start:stop], _UNSEEN if start + 1 == stop else None)
-            if score is not None:
-                arrivals[stop].append((start, total[start] + smoothing * score))
-        best = max(weight for _, weight in arrivals[stop])
-        total[stop] = best + math.log(sum(math.exp(w - best) for _, w in arrivals[stop]))
-    pieces = []
-    while end:
-        share = draw()
-        for start, weight in arrivals[end]:
-            share -= math.exp(weight - total[end])
-            chosen = start
-            if share < 0:
-                break
-        pieces.append(word[chosen:end])
-        end = chosen
-    return pieces[::-1]
-
-
-_CUTS = {"bpe": _drop_merges, "unigram": _walk_lattice}
+_CUTS = {"bpe": drop_merges, "unigram": walk_lattice}

@@ -79,7 +79,8 @@ class Moving(Average):
     def update(self, step: int) -> None:
         kept = min(self.decay, step / (step + 10))
         own = collect(self.model)
-        torch._foreach_lerp_(list(self.tensors.values()), list(own.values()), 1 - kept)
+        mine = [self.tensors[name] for name in own]  # a checkpoint brings them in another order
+        torch._foreach_lerp_(mine, list(own.values()), 1 - kept)
 
     def weights(self) -> dict[str, Tensor]:
         return self.tensors

@@ -178,7 +178,8 @@ class Trainer:
             self._not_finite(step, [self.ranks.part(batch) for batch in batches])
         self.optimizer.zero_grad(set_to_none=True)
         progress.seconds += time.perf_counter() - began
-        return self._agreed(float(shared[1]) > 0)
+        alone = self.ranks.size == 1
+        return self._agreed(self.stop_signal is not None if alone else float(shared[1]) > 0)
 
     def _agreed(self, stop: bool) -> bool:
         """What all processes decided; one that got no signal itself ends as if it had."""

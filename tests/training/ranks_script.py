@@ -1,0 +1,25 @@
+"""Run by torchrun: `regard train`, with the gradients of the first step kept by the first process."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+import safetensors.torch
+import torch
+from torch.optim.optimizer import register_optimizer_step_pre_hook
+
+from regard.cli import main
+
+
+def keep_first(optimizer: torch.optim.Optimizer, arguments: Any, options: Any) -> None:
+    path = Path(os.environ["GRADIENTS"])
+    if os.environ.get("RANK", "0") == "0" and not path.exists():
+        parameters = optimizer.param_groups[0]["params"]
+        safetensors.torch.save_file({str(i): p.grad for i, p in enumerate(parameters)}, path)
+
+
+register_optimizer_step_pre_hook(keep_first)
+sys.exit(main())

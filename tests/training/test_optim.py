@@ -1,0 +1,74 @@
+"""The schedule of the rate, and an optimiser that forgets nothing."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from torch import nn
+
+from regard.config import check
+from regard.problem import Misuse
+from regard.training.optim import OptimizerSettings, optimizer_tensors, restore_optimizer
+
+
+def test_the_inverse_square_root_schedule_is_that_of_the_paper() -> None:
+    settings = OptimizerSettings(schedule="inverse_sqrt", rate=2.0, warmup=100)
+    peak = 512**-0.5 * min(100**-0.5, 100 * 100**-1.5)  # the paper's formula at its highest
+    for step in (1, 50, 100, 101, 400, 2500):
+        paper = 512**-0.5 * min(step**-0.5, step * 100**-1.5)
+        assert settings.rate_at(step, 10_000) == pytest.approx(2.0 * paper / peak)
+
+
+def test_the_linear_schedule_rises_then_falls_to_zero_after_the_last_step() -> None:
+    settings = OptimizerSettings(schedule="linear", rate=1.0, warmup=10)
+    assert settings.rate_at(5, 100) == pytest.approx(0.5)
+    assert settings.rate_at(10, 100) == pytest.approx(1.0)
+    assert settings.rate_at(55, 100) == pytest.approx(46 / 91)
+    assert settings.rate_at(100, 100) == pytest.approx(1 / 91)
+    assert settings.rate_at(101, 100) == 0
+
+
+@pytest.mark.parametrize("schedule", ["linear", "inverse_sqrt"])
+@pytest.mark.parametrize("steps", [1, 2, 3, 7])
+def test_a_budget_smaller_than_the_warm_up_still_learns_and_never_exceeds_the_rate(
+    schedule: str, steps: int
+) -> None:
+    settings = OptimizerSettings(schedule=schedule, rate=1.0, warmup=500)  # type: ignore[arg-type]
+    rates = [settings.rate_at(step, steps) for step in range(1, steps + 1)]
+    assert max(rates) == 1.0
+    assert min(rates) > 0
+
+
+@pytest.mark.parametrize("kind", ["adam", "adamw"])
+def test_a_restored_optimiser_goes_on_bit_for_bit(kind: str) -> None:
+    settings = OptimizerSettings(kind=kind)  # type: ignore[arg-type]
+
+    def steps(model: nn.Module, optimizer: torch.optim.Optimizer, numbers: range) -> None:
+        for number in numbers:
+            torch.manual_seed(number)
+            model(torch.randn(4, 5)).square().sum().backward()
+            optimizer.step()
+            optimizer.zero_grad()
+
+    torch.manual_seed(0)
+    whole = nn.Linear(5, 3)
+    memory = settings.build(whole.parameters())
+    steps(whole, memory, range(3))
+    half = nn.Linear(5, 3)
+    half.load_state_dict(whole.state_dict())
+    again = settings.build(half.parameters())
+    restore_optimizer(again, {k: v.clone() for k, v in optimizer_tensors(memory).items()})
+    steps(whole, memory, range(3, 6))
+    steps(half, again, range(3, 6))
+    assert torch.equal(whole.weight, half.weight)
+    assert torch.equal(whole.bias, half.bias)
+    before, after = optimizer_tensors(memory), optimizer_tensors(again)
+    assert before.keys() == after.keys()
+    assert len(before) == 6  # two moments and a count for each of two parameters
+    assert all(torch.equal(before[name], after[name]) for name in before)
+
+
+@pytest.mark.parametrize("betas", [[0.9], [1.0, 0.9], [-0.1, 0.9], "x"])
+def test_impossible_betas_are_refused_before_training(betas: object) -> None:
+    with pytest.raises(Misuse, match="betas"):
+        check(OptimizerSettings, {"betas": betas})

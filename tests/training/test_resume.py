@@ -1,0 +1,263 @@
+"""A run that was broken off goes on as if nothing had happened, bit for bit."""
+
+from __future__ import annotations
+
+import json
+import signal
+import threading
+from pathlib import Path
+from typing import Any, get_args
+
+import pytest
+from toy import (
+    Crash,
+    at_step,
+    crash,
+    journal,
+    saved_steps,
+    strays,
+    tensors,
+    terminate,
+    train_small,
+)
+
+import regard
+import regard.training.checkpoint
+from regard.data.store import BatchSettings
+from regard.data.tokenizer import TokenizerSettings
+from regard.models import Architecture
+from regard.problem import Stopped
+from regard.recipes import RECIPES, Config
+from regard.training.average import AverageSettings
+from regard.training.optim import OptimizerSettings
+from regard.training.trainer import TrainingSettings
+
+Corpus = dict[str, Path]
+MEMBERS = [
+    pytest.param(config, id=f"{config.kind}-{number}")
+    for member in get_args(get_args(Architecture)[0])
+    for number, config in enumerate(member.miniatures())
+]
+
+
+def settings_for(model: Any, kind: str) -> Config:
+    """Everything on that could make a difference: dropout, accumulation, averaging, sampling."""
+    return Config(
+        tokenizer=TokenizerSettings(kind="bpe", vocabulary=300, sampling=0.2),
+        batch=BatchSettings(tokens=100, window=50),
+        model=model.model_copy(update={"dropout": 0.2}),
+        training=TrainingSettings(
+            optimizer=OptimizerSettings(warmup=3),
+            average=AverageSettings(kind=kind, count=2, every=2),  # type: ignore[arg-type]
+            accumulate=2,
+            log_every=3,
+            validate_every=4,
+            validation_lines=4,
+            save_every=4,
+        ),
+    )
+
+
+@pytest.mark.parametrize("kind", ["ema", "last"])
+@pytest.mark.parametrize("model", MEMBERS)
+def test_resumed_equals_undisturbed_for_every_architecture(
+    model: Any, kind: str, tmp_path: Path, corpus: Corpus, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(RECIPES, "miniature", lambda: settings_for(model, kind))
+
+    def train(name: str) -> None:
+        regard.train("miniature", run=tmp_path / name, steps=10, quiet=True, **corpus)
+
+    train("undisturbed")
+    with at_step(6, crash), pytest.raises(Crash):
+        train("broken")
+    assert saved_steps(tmp_path / "broken") == [4]
+    with at_step(3, terminate), pytest.raises(Stopped):
+        train("broken")
+    assert saved_steps(tmp_path / "broken") == [4, 7]
+    train("broken")
+    assert tensors(tmp_path / "broken", 10) == tensors(tmp_path / "undisturbed", 10)
+    assert journal(tmp_path / "broken") == journal(tmp_path / "undisturbed")
+    assert strays(tmp_path / "broken") == []
+
+
+def progress(run: Path, step: int) -> dict[str, Any]:
+    path = run / "checkpoints" / f"step-{step}" / "progress.json"
+    found: dict[str, Any] = json.loads(path.read_bytes())
+    return found
+
+
+def test_resuming_at_any_step_even_at_the_border_of_a_window_or_an_epoch(
+    tmp_path: Path, corpus: Corpus
+) -> None:
+    settings = ("batch.window=30", "batch.tokens=80")
+    train_small(tmp_path / "undisturbed", corpus, *settings, steps=12)
+    places = []
+    for step in range(1, 12):
+        with at_step(1, terminate), pytest.raises(Stopped):
+            train_small(tmp_path / "broken", corpus, *settings, steps=12)
+        places.append(progress(tmp_path / "broken", step)["place"])
+    train_small(tmp_path / "broken", corpus, *settings, steps=12)
+    assert tensors(tmp_path / "broken", 12) == tensors(tmp_path / "undisturbed", 12)
+    assert journal(tmp_path / "broken") == journal(tmp_path / "undisturbed")
+    assert {"epoch": 1, "window": 0, "batch": 0} in places  # the border of an epoch
+    assert any(place["window"] and not place["batch"] for place in places)  # of a window
+    assert any(place["batch"] for place in places)  # neither
+
+
+def test_the_same_seed_gives_the_same_bytes_and_another_seed_others(
+    tmp_path: Path, corpus: Corpus
+) -> None:
+    for name, seed in (("first", 3), ("second", 3), ("other", 4)):
+        train_small(tmp_path / name, corpus, seed=seed)
+    assert tensors(tmp_path / "first", 8) == tensors(tmp_path / "second", 8)
+    other = tensors(tmp_path / "other", 8)
+    assert all(other[name] != data for name, data in tensors(tmp_path / "first", 8).items())
+
+
+def test_a_signal_in_the_middle_of_a_validation_ends_it_and_it_is_done_on_resuming(
+    tmp_path: Path, corpus: Corpus, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings = ("training.validate_every=3", "training.patience=9")
+    train_small(tmp_path / "undisturbed", corpus, *settings)
+    finished = []
+
+    def interrupted(*arguments: Any) -> float:
+        terminate()
+        finished.append("the validation went on")
+        return 0.0
+
+    with monkeypatch.context() as patch, pytest.raises(Stopped):
+        patch.setattr("regard.experiment.quick_score", interrupted)
+        train_small(tmp_path / "broken", corpus, *settings)
+    assert finished == []
+    assert saved_steps(tmp_path / "broken") == [3]
+    assert progress(tmp_path / "broken", 3)["due"]
+    with at_step(3, terminate), pytest.raises(Stopped):  # at a step that is to be validated
+        train_small(tmp_path / "broken", corpus, *settings)
+    assert saved_steps(tmp_path / "broken") == [3, 6]
+    assert [r["step"] for r in journal(tmp_path / "broken") if r["event"] == "validation"] == [3]
+    train_small(tmp_path / "broken", corpus, *settings)
+    assert tensors(tmp_path / "broken", 8) == tensors(tmp_path / "undisturbed", 8)
+    assert journal(tmp_path / "broken") == journal(tmp_path / "undisturbed")
+
+
+def test_a_signal_at_the_last_step_leaves_only_its_validation_to_do(
+    tmp_path: Path, corpus: Corpus
+) -> None:
+    train_small(tmp_path / "undisturbed", corpus)
+    with at_step(8, terminate), pytest.raises(Stopped):
+        train_small(tmp_path / "broken", corpus)
+    with at_step(1, crash):  # no step is taken any more
+        train_small(tmp_path / "broken", corpus)
+    assert progress(tmp_path / "broken", 8)["finished"]
+    assert journal(tmp_path / "broken") == journal(tmp_path / "undisturbed")
+
+
+def test_a_second_signal_stops_at_once_but_a_doubled_one_does_not(
+    tmp_path: Path, corpus: Corpus, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`timeout` sends the same signal twice within a moment."""
+
+    def twice() -> None:
+        terminate()
+        terminate()
+
+    with at_step(2, twice), pytest.raises(Stopped):
+        train_small(tmp_path / "doubled", corpus)
+    assert saved_steps(tmp_path / "doubled") == [2]
+    clock = iter([0.0, 5.0])
+    with monkeypatch.context() as patch, at_step(2, twice), pytest.raises(KeyboardInterrupt):
+        patch.setattr("regard.training.trainer.time.monotonic", lambda: next(clock))
+        train_small(tmp_path / "second", corpus)
+    assert saved_steps(tmp_path / "second") == []
+
+
+def test_a_step_is_saved_once_however_many_reasons_there_are(
+    tmp_path: Path, corpus: Corpus, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    steps: list[int] = []
+    save = regard.training.checkpoint.Checkpoints.save
+
+    def note(self: Any, step: int, *rest: Any) -> None:
+        steps.append(step)
+        save(self, step, *rest)
+
+    monkeypatch.setattr(regard.training.checkpoint.Checkpoints, "save", note)
+    validated = ("training.validate_every=3", "training.metric=loss")
+    train_small(tmp_path / "run", corpus, *validated, save_every=3, steps=9)
+    assert steps == [3, 6, 9]
+    steps.clear()
+    with at_step(4, terminate), pytest.raises(Stopped):
+        train_small(tmp_path / "stopped", corpus, save_every=4)
+    assert steps == [4]
+
+
+def test_early_stopping_ends_the_run_for_good_and_keeps_the_best(
+    tmp_path: Path, corpus: Corpus
+) -> None:
+    """The score of so few steps is 0 each time: the first is never beaten."""
+    settings = ("training.validate_every=2", "training.patience=3", "training.metric=exact")
+    run = train_small(tmp_path / "run", corpus, *settings, steps=100, save_every=1)
+    assert saved_steps(run.path) == [2, 7, 8]
+    assert progress(run.path, 8)["finished"]
+    best = run.checkpoints().best()
+    assert best is not None
+    assert best.step == 2
+    before = {path: path.read_bytes() for path in run.path.rglob("*.safetensors")}
+    with at_step(1, crash):
+        train_small(tmp_path / "run", corpus, *settings, steps=100, save_every=1)
+    assert {path: path.read_bytes() for path in run.path.rglob("*.safetensors")} == before
+
+
+def test_the_best_by_loss_is_the_lowest(tmp_path: Path, corpus: Corpus) -> None:
+    settings = ("training.validate_every=2", "training.metric=loss", "training.keep=9")
+    run = train_small(tmp_path / "run", corpus, *settings, "training.optimizer.rate=0.5", steps=20)
+    found = {r["step"]: r["loss"] for r in journal(run.path) if r["event"] == "validation"}
+    best = run.checkpoints().best()
+    assert best is not None
+    assert len(found) == 10
+    assert found[best.step] == min(found.values())
+    assert best.step != 20  # such a rate makes it worse again, or this test shows nothing
+
+
+def test_a_score_that_is_not_a_number_is_never_the_best(
+    tmp_path: Path, corpus: Corpus, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    scores = iter([float("nan"), 1.0, float("nan"), 0.5])
+    monkeypatch.setattr("regard.experiment.quick_score", lambda *arguments: next(scores))
+    run = train_small(tmp_path / "run", corpus, "training.validate_every=2")
+    best = run.checkpoints().best()
+    assert best is not None
+    assert best.step == 4
+
+
+def test_training_works_in_a_thread_where_signals_cannot_be_caught(
+    tmp_path: Path, corpus: Corpus
+) -> None:
+    thread = threading.Thread(target=train_small, args=(tmp_path / "run", corpus))
+    thread.start()
+    thread.join()
+    assert saved_steps(tmp_path / "run") == [8]
+
+
+def test_the_handlers_of_signals_are_put_back(tmp_path: Path, corpus: Corpus) -> None:
+    before = signal.getsignal(signal.SIGINT), signal.getsignal(signal.SIGTERM)
+    train_small(tmp_path / "run", corpus)
+    assert (signal.getsignal(signal.SIGINT), signal.getsignal(signal.SIGTERM)) == before
+
+
+def test_a_damaged_checkpoint_costs_one_interval_and_changes_nothing(
+    tmp_path: Path, corpus: Corpus, capsys: pytest.CaptureFixture[str]
+) -> None:
+    train_small(tmp_path / "undisturbed", corpus)
+    with at_step(7, crash), pytest.raises(Crash):
+        train_small(tmp_path / "broken", corpus, save_every=2)
+    damaged = tmp_path / "broken" / "checkpoints" / "step-6" / "optimizer.safetensors"
+    damaged.write_bytes(damaged.read_bytes()[:100])
+    regard.train(run=tmp_path / "broken")
+    said = capsys.readouterr().err
+    assert "step-6/optimizer.safetensors was damaged" in said.replace("\n", "")
+    assert "at step 4" in said
+    assert tensors(tmp_path / "broken", 8) == tensors(tmp_path / "undisturbed", 8)
+    assert journal(tmp_path / "broken") == journal(tmp_path / "undisturbed")

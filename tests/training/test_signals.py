@@ -1,0 +1,102 @@
+"""Real processes that are told to stop, or killed, in the middle of training."""
+
+from __future__ import annotations
+
+import random
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+from toy import (
+    journal,
+    kill,
+    saved_steps,
+    small_command,
+    start,
+    strays,
+    tensors,
+    train_small,
+)
+
+from regard.cli import main
+
+Corpus = dict[str, Path]
+STEPS = 250
+SETTINGS = ("training.validate_every=50", "training.average.kind=last", "training.average.every=9")
+
+
+@pytest.fixture(scope="module")
+def undisturbed(tmp_path_factory: pytest.TempPathFactory, corpus: Corpus) -> Path:
+    path = tmp_path_factory.mktemp("signals") / "undisturbed"
+    return train_small(path, corpus, *SETTINGS, steps=STEPS, save_every=10).path
+
+
+def command(run: Path, corpus: Corpus) -> list[str]:
+    more = [part for setting in SETTINGS for part in ("--set", setting)]
+    return small_command(run, corpus, "--steps", str(STEPS), "--save-every", "10", *more)
+
+
+def wait_for_step(process: subprocess.Popen[str], run: Path, step: int) -> None:
+    """Until the journal has come so far; it may be a little farther by then."""
+    path = run / "journal.jsonl"
+    while process.poll() is None:
+        if path.exists() and f'"step": {step},' in path.read_text():
+            return
+        time.sleep(0.005)
+    raise AssertionError(f"ended before step {step}: {process.communicate()}")
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_signal_saves_and_the_same_command_goes_on(
+    number: signal.Signals, tmp_path: Path, corpus: Corpus, undisturbed: Path
+) -> None:
+    run = tmp_path / "run"
+    process = start(command(run, corpus))
+    wait_for_step(process, run, random.randint(20, 120))
+    process.send_signal(number)
+    output, said = process.communicate()
+    assert process.returncode == 128 + number, said
+    assert output == ""
+    assert "Traceback" not in said
+    step = saved_steps(run)[-1]
+    assert said.splitlines()[-1] == (
+        f"regard: Saved at step {step:,}: the same command goes on from there."
+    )
+    assert max(record["step"] for record in journal(run)) == step < STEPS
+    assert main(command(run, corpus)) == 0
+    assert tensors(run, STEPS) == tensors(undisturbed, STEPS)
+    assert journal(run) == journal(undisturbed)
+
+
+def test_kills_at_random_moments_change_nothing(
+    tmp_path: Path, corpus: Corpus, undisturbed: Path
+) -> None:
+    run = tmp_path / "run"
+    reached = 0
+    for _ in range(3):
+        process = start(command(run, corpus))
+        wait_for_step(process, run, reached + random.randint(5, 50))
+        time.sleep(random.random() / 50)
+        kill(process)
+        came_to = max(record["step"] for record in journal(run))
+        reached = saved_steps(run)[-1] if saved_steps(run) else 0
+        assert reached >= came_to - 10  # at most one interval is lost
+    assert main(command(run, corpus)) == 0
+    assert tensors(run, STEPS) == tensors(undisturbed, STEPS)
+    assert journal(run) == journal(undisturbed)
+    assert strays(run) == []
+
+
+def test_two_processes_on_one_run_are_refused(
+    tmp_path: Path, corpus: Corpus, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run = tmp_path / "run"
+    process = start(command(run, corpus))
+    wait_for_step(process, run, 1)
+    try:
+        assert main(command(run, corpus)) == 2
+    finally:
+        kill(process)
+    assert "Another process is training" in capsys.readouterr().err
