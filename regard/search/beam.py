@@ -12,7 +12,7 @@ from torch import Tensor
 
 from regard.data.batch import BOS, EOS, Padded
 from regard.nn.state import State
-from regard.search.rules import Hypothesis, Search, Step, force, log_probabilities
+from regard.search.rules import Hypothesis, Search, Step, best_tokens, normaliser, rule_out
 
 
 class Beam(Search):
@@ -41,66 +41,58 @@ class Beam(Search):
         live = _Live.begin(limits, prefix)
         while len(live.sentences):
             scores, state = step(live.last(), state)
-            logs = log_probabilities(scores)
-            if live.prefix is not None:
-                logs = force(logs, live.prefix, live.length)
-            state, live, ended = self._extend(logs, state, live)
-            for sentence, hypothesis in ended:
-                done[sentence].append(hypothesis)
-            state, live = self._let_go(state, live, done)
+            state, live = self._extend(scores, state, live, done)
+            state, live = self._let_go(state, live)
         return [sorted(each, key=lambda found: -found.score)[: self.best] for each in done]
 
     def _extend(
-        self, logs: Tensor, state: State, live: _Live
-    ) -> tuple[State, _Live, list[tuple[int, Hypothesis]]]:
-        """One more token for every hypothesis: the best go on, those that end are taken out."""
+        self, scores: Tensor, state: State, live: _Live, done: list[list[Hypothesis]]
+    ) -> tuple[State, _Live]:
+        """One more token for every hypothesis: the best go on, those that end are done."""
         sentences, copies = live.totals.shape
-        logs = logs.view(sentences, copies, -1) + live.totals[:, :, None]  # (B, copies, V)
-        ending = logs[:, :, EOS].clone()  # (B, copies)
-        logs[:, :, EOS] = -math.inf
-        logs.masked_fill_((live.limits == live.length + 1)[:, None, None], -math.inf)
-        choices = logs.shape[-1]
-        totals, flat = _top(logs.flatten(1), self.beam)  # (B, beam)
-        ended = self._ended(ending, totals, live)
+        before = live.totals.view(-1) - normaliser(scores)  # (B x copies,)
+        scores = rule_out(scores, live.prefix, live.length)
+        ending = (scores[:, EOS] + before).view(sentences, copies)
+        scores[:, EOS] = -math.inf
+        values, tokens = best_tokens(scores, self.beam)  # (B x copies, beam or fewer)
+        logs = (values + before[:, None]).view(sentences, -1)
+        logs.masked_fill_((live.limits == live.length + 1)[:, None], -math.inf)
+        totals, chosen = _top(logs, self.beam)  # (B, beam)
+        counts = self._finish(ending, totals, live, done)
+        parents = chosen // values.shape[1]
         if copies < self.beam:
-            state = state.spread(self.beam // copies)
-            parents = flat // choices
-        else:
-            parents = flat // choices
+            state = state.spread(self.beam)
+        elif self.beam > 1:
             state = state.select((parents + _offsets(sentences, self.beam)).flatten())
-        return state, live.follow(parents, flat % choices, totals), ended
+        tokens = tokens.view(sentences, -1).gather(1, chosen)
+        return state, live.follow(parents, tokens, totals, counts)
 
-    def _ended(self, ending: Tensor, going_on: Tensor, live: _Live) -> list[tuple[int, Hypothesis]]:
-        """The hypotheses whose end is among the `beam` best of all continuations."""
+    def _finish(
+        self, ending: Tensor, going_on: Tensor, live: _Live, done: list[list[Hypothesis]]
+    ) -> Tensor:
+        """Take out the hypotheses whose end is among the `beam` best of all continuations.
+
+        ending (B, copies), going_on (B, beam); gives how many each sentence has by now (B,).
+        """
         better = (going_on[:, None, :] > ending[:, :, None]).sum(-1)
         better += (ending[:, None, :] > ending[:, :, None]).sum(-1)
         accepted = (better < self.beam) & ending.isfinite()
-        length = live.length + 1
-        return [
-            (
-                int(live.sentences[row]),
-                Hypothesis(
-                    tokens=tuple(live.tokens[row, copy, 1:].tolist()),
-                    score=float(ending[row, copy]) / length**self.length_penalty,
-                    log_probability=float(ending[row, copy]),
-                ),
-            )
-            for row, copy in accepted.nonzero().tolist()
-        ]
+        scale = (live.length + 1) ** self.length_penalty
+        for sentence, tokens, total in zip(
+            live.sentences[accepted.nonzero()[:, 0]].tolist(),
+            live.tokens[accepted][:, 1:].tolist(),
+            ending[accepted].tolist(),
+            strict=True,
+        ):
+            done[sentence].append(Hypothesis(tuple(tokens), total / scale, total))
+        return live.finished + accepted.sum(dim=1)
 
-    def _let_go(
-        self, state: State, live: _Live, done: list[list[Hypothesis]]
-    ) -> tuple[State, _Live]:
+    def _let_go(self, state: State, live: _Live) -> tuple[State, _Live]:
         """Sentences that have enough leave the batch."""
-        enough = self.finished or self.beam
-        staying = [
-            row
-            for row, sentence in enumerate(live.sentences.tolist())
-            if len(done[sentence]) < enough and live.length < int(live.limits[row])
-        ]
-        if len(staying) == len(live.sentences):
+        staying = (live.finished < (self.finished or self.beam)) & (live.limits > live.length)
+        if bool(staying.all()):
             return state, live
-        rows = torch.tensor(staying, dtype=torch.long)
+        rows = staying.nonzero()[:, 0]
         return state.keep(rows), live.keep(rows)
 
 
@@ -113,12 +105,14 @@ class _Live:
     prefix: Optional[Padded]
     tokens: Tensor  # (B, copies, 1 + length), beginning with BOS
     totals: Tensor  # (B, copies) log-probability so far
+    finished: Tensor  # (B,) hypotheses that have ended
 
     @staticmethod
     def begin(limits: Tensor, prefix: Optional[Padded]) -> _Live:
         sentences = torch.arange(len(limits))
         tokens = torch.full((len(limits), 1, 1), BOS)
-        return _Live(sentences, limits, prefix, tokens, torch.zeros(len(limits), 1))
+        totals, finished = torch.zeros(len(limits), 1), torch.zeros_like(limits)
+        return _Live(sentences, limits, prefix, tokens, totals, finished)
 
     @property
     def length(self) -> int:
@@ -127,16 +121,21 @@ class _Live:
     def last(self) -> Tensor:
         return self.tokens[:, :, -1].reshape(-1, 1)
 
-    def follow(self, parents: Tensor, tokens: Tensor, totals: Tensor) -> _Live:
-        """parents, tokens and totals (B, beam)."""
+    def follow(self, parents: Tensor, tokens: Tensor, totals: Tensor, finished: Tensor) -> _Live:
+        """parents, tokens and totals (B, beam), finished (B,)."""
         history = self.tokens.gather(1, parents[:, :, None].expand(-1, -1, self.tokens.shape[2]))
         longer = torch.cat([history, tokens[:, :, None]], dim=2)
-        return _Live(self.sentences, self.limits, self.prefix, longer, totals)
+        return _Live(self.sentences, self.limits, self.prefix, longer, totals, finished)
 
     def keep(self, rows: Tensor) -> _Live:
         prefix = self.prefix and Padded(self.prefix.values[rows], self.prefix.lengths[rows])
         return _Live(
-            self.sentences[rows], self.limits[rows], prefix, self.tokens[rows], self.totals[rows]
+            self.sentences[rows],
+            self.limits[rows],
+            prefix,
+            self.tokens[rows],
+            self.totals[rows],
+            self.finished[rows],
         )
 
 

@@ -46,23 +46,54 @@ class Search(Settings, ABC):
         """The best targets of each sentence, best first; all of them begin with its prefix."""
 
 
-def log_probabilities(scores: Tensor) -> Tensor:
-    """Normalised scores (R, V), with what no target may contain ruled out."""
-    logs = torch.log_softmax(scores, dim=-1)
-    logs[:, [PAD, BOS, UNKNOWN]] = -math.inf
-    return logs
+def normaliser(scores: Tensor) -> Tensor:
+    """log of the sum of exponentials of each row (R, V): what makes scores log-probabilities."""
+    highest = scores.amax(dim=1, keepdim=True)
+    return (scores - highest).exp_().sum(dim=1).log_().add_(highest[:, 0])
 
 
-def force(logs: Tensor, prefix: Padded, place: int) -> Tensor:
-    """Only the prefix's token is left where a sentence's prefix reaches as far as `place`.
+def rule_out(scores: Tensor, prefix: Optional[Padded], place: int) -> Tensor:
+    """Scores (B x copies, V), now -inf for what no target may contain.
 
-    logs (B x copies, V), prefix of B rows.
+    Where the prefix of a sentence reaches as far as `place`, only its token is left.
     """
-    forced = (prefix.lengths > place).repeat_interleave(len(logs) // len(prefix.lengths))
+    only = None if prefix is None else _forced(scores, prefix, place)
+    for column in (PAD, BOS, UNKNOWN):
+        scores[:, column] = -math.inf
+    return scores if only is None else torch.where(only[0][:, None], only[1], scores)
+
+
+def _forced(scores: Tensor, prefix: Padded, place: int) -> Optional[tuple[Tensor, Tensor]]:
+    """Which rows are still within their prefix, and their scores with nothing else left."""
+    copies = len(scores) // len(prefix.lengths)
+    forced = (prefix.lengths > place).repeat_interleave(copies)
     if not bool(forced.any()):
-        return logs
-    tokens = prefix.values[:, place : place + 1].repeat_interleave(
-        len(logs) // len(prefix.lengths), dim=0
+        return None
+    tokens = prefix.values[:, place : place + 1].repeat_interleave(copies, dim=0)
+    return forced, torch.full_like(scores, -math.inf).scatter(1, tokens, scores.gather(1, tokens))
+
+
+BLOCK = 64
+
+
+def best_tokens(scores: Tensor, count: int) -> tuple[Tensor, Tensor]:
+    """The `count` highest scores of each row (R, V), highest first, and where they stand.
+
+    Looking for the best blocks by their maxima first is several times cheaper than sorting
+    through the whole vocabulary; the best tokens can only be in the best blocks.
+    """
+    rows, choices = scores.shape
+    blocks = choices // BLOCK
+    if blocks < 4 * count:
+        values, places = scores.topk(min(count, choices), dim=1)
+        return values, places
+    whole = scores[:, : blocks * BLOCK].view(rows, blocks, BLOCK)
+    best = whole.amax(dim=2).topk(count, dim=1).indices  # (R, count)
+    inside = whole.gather(1, best[:, :, None].expand(-1, -1, BLOCK)).flatten(1)
+    rest = scores[:, blocks * BLOCK :]
+    values, found = torch.cat([inside, rest], dim=1).topk(count, dim=1)
+    block = best.gather(1, (found // BLOCK).clamp(max=count - 1))
+    places = torch.where(
+        found < count * BLOCK, block * BLOCK + found % BLOCK, found + (blocks - count) * BLOCK
     )
-    only = torch.full_like(logs, -math.inf).scatter(1, tokens, logs.gather(1, tokens))
-    return torch.where(forced[:, None], only, logs)
+    return values, places

@@ -14,7 +14,7 @@ from torch import Tensor
 from regard.data.batch import BOS, EOS, PAD, UNKNOWN, Padded
 from regard.nn.state import State
 from regard.search.beam import Beam
-from regard.search.rules import Hypothesis, Search, Step
+from regard.search.rules import Hypothesis, Search, Step, best_tokens, normaliser
 from regard.search.sample import Sample, cut_tail
 
 WORDS = [4, 5, 6]
@@ -188,3 +188,18 @@ def test_the_tail_is_cut() -> None:
 def test_no_more_can_be_asked_for_than_the_beam_holds() -> None:
     with pytest.raises(ValueError, match="beam of 2"):
         Beam(beam=2, best=3)
+
+
+@pytest.mark.parametrize("choices", [3, 64, 1283, 5000])
+@pytest.mark.parametrize("count", [1, 5, 17])
+def test_the_best_tokens_are_found_by_blocks(choices: int, count: int) -> None:
+    scores = torch.randn(6, choices, generator=torch.Generator().manual_seed(1))
+    values, places = best_tokens(scores, count)
+    expected = scores.topk(min(count, choices), dim=1)
+    assert torch.equal(values, expected.values)
+    assert torch.equal(places, expected.indices)
+
+
+def test_the_normaliser_is_the_log_of_the_sum_of_exponentials() -> None:
+    scores = torch.randn(4, 50) * 100
+    torch.testing.assert_close(normaliser(scores), scores.logsumexp(dim=1))
