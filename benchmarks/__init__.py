@@ -1,0 +1,1 @@
+"""Speed and quality beside the peers; every figure is a ratio from one run."""

@@ -1,0 +1,18 @@
+"""What the machine can do at most, so that a speed can be given as a share of it."""
+
+from __future__ import annotations
+
+import time
+
+import torch
+
+
+def peak_gigaflops(size: int = 1536, repeats: int = 8) -> float:
+    """The best rate of a large float32 matrix product on all cores, in GFLOP/s."""
+    a, b = torch.randn(size, size), torch.randn(size, size)
+    best = float("inf")
+    for _ in range(repeats):
+        began = time.perf_counter()
+        a @ b
+        best = min(best, time.perf_counter() - began)
+    return 2 * size**3 / best / 1e9

@@ -1,0 +1,51 @@
+"""The same work for every system: sizes, batches of ids from real text, sentences to decode."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+
+from regard.data.batch import Batch
+from regard.data.corpus import Pairs
+from regard.data.store import Batches, BatchSettings, Place, Store
+from regard.data.tokenizer import Tokenizers, TokenizerSettings
+
+VOCABULARY = 10_000
+DROPOUT = 0.1
+
+
+@dataclass(frozen=True)
+class Size:
+    """The sizes of a Transformer; the same numbers are given to every system."""
+
+    layers: int
+    width: int
+    inner: int
+    heads: int
+
+
+SIZES = {"tiny": Size(4, 128, 256, 4), "base": Size(6, 512, 2048, 8)}
+
+
+def prepare(data: Path, folder: Path) -> None:
+    """Encode the training text once; every measurement reads the same files."""
+    if (folder / "store" / "meta.json").exists():
+        return
+    folder.mkdir(parents=True, exist_ok=True)
+    pairs = Pairs.of_files(data / "train.en.gz", data / "train.de.gz")
+    sides = Tokenizers.train(
+        TokenizerSettings(vocabulary=VOCABULARY),
+        (pair.source for pair in pairs),
+        (pair.target for pair in pairs),
+    )
+    sides.save(folder)
+    Store.write(folder / "store", pairs, sides, 256)
+
+
+def batches(folder: Path, count: int, tokens: int = 4096) -> list[Batch]:
+    """The first batches of an epoch, of about `tokens` padded target tokens each."""
+    order = Batches(
+        Store.open(folder / "store"), BatchSettings(tokens=tokens), Tokenizers.load(folder), 1
+    )
+    return [batch for batch, _ in islice(order.from_place(Place()), count)]
