@@ -13,14 +13,19 @@ from regard.run import Run
 
 PAIRS = 60_000
 SETTINGS = (
-    "model.layers=2",
-    "model.dropout=0.05",
     "tokenizer.vocabulary=2000",
+    "batch.tokens=2048",
+    "model.layers=2",
+    "model.dropout=0",
+    "model.smoothing=0",
+    "training.optimizer.rate=5e-3",
+    "training.optimizer.warmup=200",
+    "training.average.decay=0.995",
     "training.metric=exact",
     "training.validation_lines=300",
     "training.validate_every=400",
 )
-STEPS = 1600
+STEPS = 2600
 
 
 def run_demo(folder: Path) -> None:

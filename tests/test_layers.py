@@ -20,7 +20,7 @@ LAYERS = [
     {"nn"},
     {"data", "metrics", "corpora"},
     {"files", "config"},
-    {"problem", ""},
+    {"memory", "problem", ""},
 ]
 HEIGHT = {name: -number for number, names in enumerate(LAYERS) for name in names}
 

@@ -33,7 +33,8 @@ def command(run: Path, corpus: Corpus, ranks: int, *more: str) -> list[str]:
     arguments += ["--save-every", "20"]
     launcher = ["-m", "torch.distributed.run", "--nproc-per-node", str(ranks), "--max-restarts=2"]
     address = ["--rdzv-backend=c10d", "--rdzv-endpoint=127.0.0.1:0", "--local-addr=127.0.0.1"]
-    several = [*launcher, *address] if ranks > 1 else []
+    # After "--" torchrun does not take our --run for its own --run-path.
+    several = [*launcher, *address, "--"] if ranks > 1 else []
     return [sys.executable, *several, str(SCRIPT), *arguments]
 
 
