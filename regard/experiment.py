@@ -16,6 +16,7 @@ from regard.data.corpus import Pair, Pairs
 from regard.data.doctor import Profile, examine, overlap, refuse_swapped
 from regard.data.store import Batches, Store, in_order
 from regard.data.tokenizer import Tokenizers
+from regard.memory import keep_memory
 from regard.metrics.text import quick_score
 from regard.models.base import Model
 from regard.picture import draw_curves
@@ -76,6 +77,7 @@ def train(
 
     With `run` alone, a run that was begun is resumed from its folder.
     """
+    keep_memory()
     ranks = Ranks.join()
     display = Display(quiet=quiet or not ranks.first)
     files, valid = Files(source, target, pairs), Files(valid_source, valid_target, valid_pairs)

@@ -19,6 +19,7 @@ from regard.data.doctor import Profile
 from regard.data.store import Store
 from regard.data.tokenizer import Tokenizers
 from regard.files import read_json, write_json
+from regard.memory import keep_memory
 from regard.models.base import Model
 from regard.models.weights import collect, install
 from regard.predict import Predictor
@@ -166,6 +167,7 @@ class Run:
 
     def model(self, say: Callable[[str], None] = print) -> tuple[Model, Checkpoint]:
         """The model with its best weights, averaged as the run averages."""
+        keep_memory()
         checkpoint = self.checkpoints(say).best()
         if checkpoint is None:
             raise Problem(

@@ -8,6 +8,7 @@ import random
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -102,6 +103,28 @@ def start(arguments: list[str], **options: Any) -> subprocess.Popen[str]:
     command = [sys.executable, "-m", "regard.cli", *arguments]
     pipes: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
     return subprocess.Popen(command, **{**pipes, **options})
+
+
+def wait_for_step(process: subprocess.Popen[str], run: Path, step: int) -> None:
+    """Until the journal has come so far; it may be a little farther by then."""
+    path = run / "journal.jsonl"
+    deadline = time.monotonic() + 120
+    while process.poll() is None:
+        if path.exists() and f'"step": {step},' in path.read_text():
+            return
+        if time.monotonic() > deadline:
+            kill(process)
+        time.sleep(0.005)
+    raise AssertionError(f"ended before step {step}: {process.communicate()}")
+
+
+def output(process: subprocess.Popen[str]) -> str:
+    """What a process says until its end, which must come."""
+    try:
+        return process.communicate(timeout=120)[0]
+    except subprocess.TimeoutExpired:
+        process.terminate()
+        raise
 
 
 def kill(process: subprocess.Popen[str]) -> None:

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import timedelta
+from itertools import count
 
 import torch
 import torch.distributed as distributed
@@ -35,7 +36,7 @@ class Ranks:
             return Ranks()
         if not distributed.is_initialized():
             with _together():
-                distributed.init_process_group("gloo", timeout=PATIENCE)
+                _meet(size)
         return Ranks(distributed.get_rank(), size)
 
     @property
@@ -76,6 +77,26 @@ class Ranks:
     def leave(self) -> None:
         if self.size > 1:
             distributed.destroy_process_group()
+
+
+_meetings = count()
+
+
+def _meet(size: int) -> None:
+    """Form the group at a place of its own in torchrun's store.
+
+    The store outlives the processes, and after a restart gloo would find the addresses of the
+    dead there, so that it fails or hangs (seen with torch 2.13; akin to pytorch issue 135712).
+    """
+    store, rank, _ = next(distributed.rendezvous("env://"))  # type: ignore[attr-defined]
+    place = f"regard/{os.environ.get('TORCHELASTIC_RESTART_COUNT', '0')}/{next(_meetings)}"
+    distributed.init_process_group(
+        "gloo",
+        store=distributed.PrefixStore(place, store),  # type: ignore[attr-defined]
+        rank=rank,
+        world_size=size,
+        timeout=PATIENCE,
+    )
 
 
 @contextmanager

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import random
 import signal
-import subprocess
 import time
 from pathlib import Path
 
@@ -18,6 +17,7 @@ from toy import (
     strays,
     tensors,
     train_small,
+    wait_for_step,
 )
 
 from regard.cli import main
@@ -38,16 +38,6 @@ def command(run: Path, corpus: Corpus) -> list[str]:
     return small_command(run, corpus, "--steps", str(STEPS), "--save-every", "10", *more)
 
 
-def wait_for_step(process: subprocess.Popen[str], run: Path, step: int) -> None:
-    """Until the journal has come so far; it may be a little farther by then."""
-    path = run / "journal.jsonl"
-    while process.poll() is None:
-        if path.exists() and f'"step": {step},' in path.read_text():
-            return
-        time.sleep(0.005)
-    raise AssertionError(f"ended before step {step}: {process.communicate()}")
-
-
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_a_signal_saves_and_the_same_command_goes_on(
     number: signal.Signals, tmp_path: Path, corpus: Corpus, undisturbed: Path
@@ -56,9 +46,9 @@ def test_a_signal_saves_and_the_same_command_goes_on(
     process = start(command(run, corpus))
     wait_for_step(process, run, random.randint(20, 120))
     process.send_signal(number)
-    output, said = process.communicate()
+    printed, said = process.communicate(timeout=120)
     assert process.returncode == 128 + number, said
-    assert output == ""
+    assert printed == ""
     assert "Traceback" not in said
     step = saved_steps(run)[-1]
     assert said.splitlines()[-1] == (
