@@ -28,6 +28,7 @@ Target = Annotated[Optional[Path], typer.Option(help="Lines of target text, plai
 PairsFile = Annotated[Optional[Path], typer.Option(help="One TSV file instead: source, target.")]
 RunFolder = Annotated[Path, typer.Argument(metavar="RUN", help="The folder of a trained run.")]
 BeamWidth = Annotated[Optional[int], typer.Option(min=1, help="Hypotheses kept; 1 is greedy.")]
+Workers = Annotated[Optional[int], typer.Option(min=1, help="Processes; all cores if not given.")]
 BatchTokens = Annotated[int, typer.Option(min=1, help="Source tokens translated together.")]
 Lowercase = Annotated[bool, typer.Option(help="Ignore case in the scores.")]
 Tokenize = Annotated[str, typer.Option(help="sacreBLEU's tokenizer for BLEU: 13a, none, ...")]
@@ -103,11 +104,14 @@ def translate(
     prefix: Annotated[
         Optional[Path], typer.Option(help="Lines that the targets must begin with.")
     ] = None,
-    batch_tokens: BatchTokens = 4096,
+    batch_tokens: BatchTokens = 2048,
+    workers: Workers = None,
 ) -> None:
     """Translate lines; order and empty lines are kept."""
     from regard.data.corpus import read_plain
+    from regard.predict import WINDOW
     from regard.run import Run
+    from regard.workers import cores
 
     experiment = Run.open(run)
     if sample:
@@ -115,15 +119,18 @@ def translate(
     else:
         search = _beam(experiment.config.search, beam, best, length_penalty)
     lines = read_plain(input) if input else read_plain(sys.stdin.buffer)
-    predictor = experiment.predictor(search, batch_tokens, say=_say)
+    predictor = experiment.predictor(search, batch_tokens, workers or cores(), say=_say)
     prefixes = read_plain(prefix) if prefix else None
-    with _writing(output) as write:
-        for number, prediction in enumerate(predictor.predict(lines, prefixes)):
+    typing = input is None and sys.stdin.isatty()  # each line is answered at once
+    predictions = predictor.predict(lines, prefixes, 1 if typing else WINDOW)
+    with _writing(output, flush=typing) as write, _counting(output is not None) as count:
+        for number, prediction in enumerate(predictions):
             if best == 1:
                 write(prediction.text)
             else:
                 for choice in prediction.best:
                     write(f"{number}\t{choice.score:.4f}\t{choice.text}")
+            count(number + 1)
     if predictor.cut:
         _say(f"Only the first {predictor.longest} pieces of {predictor.cut} long lines were read.")
 
@@ -300,7 +307,7 @@ def _sampling(best: int, temperature: float, top_k: int, top_p: float, seed: int
 
 
 @contextmanager
-def _writing(output: Optional[Path]) -> Iterator[Callable[[str], None]]:
+def _writing(output: Optional[Path], flush: bool = False) -> Iterator[Callable[[str], None]]:
     """A function that writes a line, to standard output or to a file that appears when whole."""
     from regard.files import writing
 
@@ -309,9 +316,29 @@ def _writing(output: Optional[Path]) -> Iterator[Callable[[str], None]]:
 
         def write(line: str) -> None:
             stream.write((line.replace("\n", " ") + "\n").encode("utf-8", errors="replace"))
+            if flush:
+                stream.flush()
 
         yield write
         stream.flush()
+
+
+@contextmanager
+def _counting(wanted: bool) -> Iterator[Callable[[int], None]]:
+    """Shows how many lines are done, if a person is looking and the screen is free."""
+    from rich.console import Console
+
+    console = Console(stderr=True)
+    if not (wanted and console.is_terminal):
+        yield lambda lines: None
+        return
+    with console.status("translating") as status:
+
+        def show(lines: int) -> None:
+            if lines % 100 == 0:
+                status.update(f"translated {lines:,} lines")
+
+        yield show
 
 
 def _print_json(value: Any) -> None:

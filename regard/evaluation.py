@@ -16,6 +16,7 @@ from regard.predict import Predictor
 from regard.problem import Misuse
 from regard.run import Run
 from regard.search.rules import Search
+from regard.workers import cores
 
 PLAIN = TextMetrics()
 
@@ -47,7 +48,7 @@ def evaluate(
     """
     experiment = Run.open(Path(run))
     sources, references = _text(experiment, Files(source, target, pairs), say)
-    predictor = experiment.predictor(search, say=say)
+    predictor = experiment.predictor(search, workers=cores(), say=say)
     outputs = predictor(sources)
     _say_cut(predictor, say)
     scored = list(predictor.score(zip(sources, references, strict=True)))
@@ -82,7 +83,7 @@ def compare(
     if any(text != texts[0] for text in texts):
         raise Misuse("These runs have different validation data: give --source and --target.")
     systems = [
-        (str(path), each.predictor(search, say=say)(texts[0][0]))
+        (str(path), each.predictor(search, workers=cores(), say=say)(texts[0][0]))
         for path, each in zip(runs, experiments, strict=True)
     ]
     return paired_bootstrap(systems, texts[0][1], metrics)

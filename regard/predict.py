@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
+from functools import partial
 from itertools import islice
 from typing import Optional, Union, overload
 
@@ -14,9 +16,20 @@ from regard.data.tokenizer import Tokenizers
 from regard.models.base import Model
 from regard.problem import Misuse
 from regard.search.rules import Hypothesis, Search
+from regard.workers import at_once
 
 WINDOW = 8192
 """Lines read ahead and sorted by length, so that a batch holds lines of like length."""
+
+
+BATCH_TOKENS = 2048
+"""Source tokens translated together: enough rows to keep a core busy, few enough for its cache."""
+
+MANY = 128
+"""Lines from which on starting other processes pays."""
+
+Task = tuple[list[list[int]], Optional[list[list[int]]]]
+Generate = Callable[[Iterable[Task]], Iterable[list[list[Hypothesis]]]]
 
 
 @dataclass(frozen=True)
@@ -33,7 +46,10 @@ class Prediction:
     """What became of one line; an empty line becomes an empty line."""
 
     text: str
-    best: tuple[Choice, ...] = ()
+    best: tuple[Choice, ...]
+
+
+EMPTY = Prediction("", (Choice("", 0.0, 0.0),))
 
 
 class Predictor:
@@ -44,14 +60,16 @@ class Predictor:
         model: Model,
         tokenizers: Tokenizers,
         search: Search,
-        batch_tokens: int = 4096,
+        batch_tokens: int = BATCH_TOKENS,
         longest: int = 1000,
+        workers: int = 1,
     ) -> None:
         self.model = model.eval()
         self.tokenizers = tokenizers
         self.search = search
         self.batch_tokens = batch_tokens
         self.longest = longest
+        self.workers = workers
         self.cut = 0  # lines of which only the first `longest` pieces were read
 
     @overload  # a str is a sequence too, but this comes first
@@ -65,30 +83,49 @@ class Predictor:
         return [prediction.text for prediction in self.predict(text)]
 
     def predict(
-        self, lines: Iterable[str], prefixes: Optional[Iterable[str]] = None
+        self,
+        lines: Iterable[str],
+        prefixes: Optional[Iterable[str]] = None,
+        window_size: int = WINDOW,
     ) -> Iterator[Prediction]:
-        """One prediction a line, in order; with prefixes, each target begins with its own."""
+        """One prediction a line, in order; with prefixes, each target begins with its own.
+
+        Predictions come after `window_size` lines or at the end of the input.
+        """
         stream = iter(lines)
         begun = iter(prefixes) if prefixes is not None else None
-        while window := list(islice(stream, WINDOW)):
-            forced = list(islice(begun, len(window))) if begun is not None else None
-            if forced is not None and len(forced) < len(window):
-                raise Misuse("There are fewer prefixes than lines: give one a line, empty or not.")
-            yield from self._window(window, forced)
+        with ExitStack() as stack:
+            generate: Generate = partial(map, self._generate)
+            while window := list(islice(stream, window_size)):
+                forced = list(islice(begun, len(window))) if begun is not None else None
+                if forced is not None and len(forced) < len(window):
+                    raise Misuse("There are fewer prefixes than lines: give one a line each.")
+                if self.workers > 1 and len(window) >= MANY and isinstance(generate, partial):
+                    generate = stack.enter_context(at_once(self._generate, self.workers))
+                yield from self._window(window, forced, generate)
         if begun is not None and next(begun, None) is not None:
-            raise Misuse("There are more prefixes than lines: give one a line, empty or not.")
+            raise Misuse("There are more prefixes than lines: give one a line each.")
 
-    def _window(self, lines: list[str], prefixes: Optional[list[str]]) -> Iterator[Prediction]:
+    def _window(
+        self, lines: list[str], prefixes: Optional[list[str]], generate: Generate
+    ) -> Iterator[Prediction]:
         rows = self._encode(lines)
         forced = self.tokenizers.target.encode(prefixes) if prefixes is not None else None
-        found: list[Prediction] = [Prediction("") for _ in lines]
-        for group in self._groups(rows):
-            source = Padded.of([rows[index] for index in group])
-            prefix = Padded.of([forced[index] for index in group]) if forced is not None else None
-            results = self.model.generate(source, self.search, prefix)
+        found = [EMPTY for _ in lines]
+        groups = list(self._groups(rows))
+        tasks = (
+            ([rows[i] for i in group], None if forced is None else [forced[i] for i in group])
+            for group in groups
+        )
+        for group, results in zip(groups, generate(tasks), strict=True):
             for index, hypotheses in zip(group, results, strict=True):
                 found[index] = self._prediction(hypotheses)
         yield from found
+
+    def _generate(self, task: Task) -> list[list[Hypothesis]]:
+        sources, prefixes = task
+        prefix = None if prefixes is None else Padded.of(prefixes)
+        return self.model.generate(Padded.of(sources), self.search, prefix)
 
     def _encode(self, lines: Sequence[str]) -> list[list[int]]:
         """Source ids with EOS, empty for a line without text."""
@@ -101,11 +138,15 @@ class Predictor:
         return [row[: self.longest] for row in rows]
 
     def _groups(self, rows: list[list[int]]) -> Iterator[list[int]]:
-        """Row numbers that go together: longest first, within the budget of tokens."""
+        """Row numbers that go together: longest first, within the budget of tokens.
+
+        Every worker gets several groups, so that none is left with the last one alone.
+        """
         order = sorted((i for i, row in enumerate(rows) if row), key=lambda i: -len(rows[i]))
+        share = -(-len(order) // (4 * self.workers)) if self.workers > 1 else len(order)
         start = 0
         while start < len(order):
-            count = max(1, self.batch_tokens // len(rows[order[start]]))
+            count = max(1, min(share, self.batch_tokens // len(rows[order[start]])))
             yield order[start : start + count]
             start += count
 

@@ -22,7 +22,7 @@ from regard.files import read_json, write_json
 from regard.memory import keep_memory
 from regard.models.base import Model
 from regard.models.weights import collect, install
-from regard.predict import Predictor
+from regard.predict import BATCH_TOKENS, Predictor
 from regard.problem import Misuse, Problem
 from regard.recipes import Config
 from regard.search.rules import Search
@@ -183,11 +183,18 @@ class Run:
     def predictor(
         self,
         search: Optional[Search] = None,
-        batch_tokens: int = 4096,
+        batch_tokens: int = BATCH_TOKENS,
+        workers: int = 1,
         say: Callable[[str], None] = print,
     ) -> Predictor:
         model, _ = self.model(say)
-        return Predictor(model, self.tokenizers(), search or self.config.search, batch_tokens)
+        return Predictor(
+            model,
+            self.tokenizers(),
+            search or self.config.search,
+            batch_tokens=batch_tokens,
+            workers=workers,
+        )
 
     def facts(self, say: Callable[[str], None] = print) -> dict[str, Any]:
         """What a person wants to know of a run, as plain values."""

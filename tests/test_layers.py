@@ -20,7 +20,7 @@ LAYERS = [
     {"nn"},
     {"data", "metrics", "corpora"},
     {"files", "config"},
-    {"memory", "problem", ""},
+    {"memory", "problem", "workers", ""},
 ]
 HEIGHT = {name: -number for number, names in enumerate(LAYERS) for name in names}
 
