@@ -15,7 +15,7 @@ from regard.problem import Misuse
 class Settings(BaseModel):
     """The base of every component's settings; each stands next to the code it steers."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False, strict=True)
 
 
 S = TypeVar("S", bound=Settings)
@@ -24,7 +24,7 @@ S = TypeVar("S", bound=Settings)
 def check(kind: type[S], values: dict[str, Any]) -> S:
     """Build settings from plain values; a wrong one is refused with its dotted path."""
     try:
-        return kind.model_validate(values)
+        return kind.model_validate_json(json.dumps(values))  # as JSON, which has no tuples
     except ValidationError as error:
         raise Misuse(_explain(error, kind)) from None
 

@@ -357,6 +357,8 @@ def _train(run: Run, ranks: Ranks, display: Display) -> Run:
     if checkpoint is not None:
         run.must_be_of(checkpoint)
         trainer.resume(checkpoint)
+    elif ranks.first:
+        run.journal.rewind(0)  # of a beginning that was killed before it saved anything
     _say_beginning(run, model, trainer, display)
     progress = trainer.run()
     if ranks.first:

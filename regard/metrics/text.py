@@ -98,6 +98,13 @@ def _resamples(size: int, count: int) -> np.ndarray:
     return generator.multinomial(size, np.full(size, 1 / size), size=count)
 
 
+def _p_value(found: Optional[float], equal: bool) -> Optional[float]:
+    """sacreBLEU gives the least possible value where there is no difference at all."""
+    if found is None:
+        return None
+    return 1.0 if equal else float(found)
+
+
 @dataclass(frozen=True)
 class Comparison:
     """One system beside the baseline on the same lines: paired bootstrap (Koehn 2004)."""
@@ -131,7 +138,7 @@ def paired_bootstrap(
             metric=metric,
             value=float(result.score),
             margin=float(result.ci),
-            p_value=None if result.p_value is None else float(result.p_value),
+            p_value=_p_value(result.p_value, result.score == results[0].score),
             signature=str(signatures[metric]),
         )
         for metric, results in table.items()

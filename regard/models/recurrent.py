@@ -89,10 +89,10 @@ class RecurrentDecoder(Decoder):
         first = torch.tanh(self.begin(mean)).chunk(len(self.cells), dim=-1)
         past = tuple((h, torch.zeros_like(h)) for h in first)
         prepared = self.attention.prepare(encoded.output)
-        return State(source=(prepared, encoded.output, encoded.mask), past=past)
+        return State(shared=(prepared, encoded.output, encoded.mask), past=past)
 
     def forward(self, tokens: Tensor, state: State) -> tuple[Tensor, State]:
-        prepared, source, mask = cast(tuple[Tensor, Tensor, Tensor], state.source)
+        prepared, source, mask = cast(tuple[Tensor, Tensor, Tensor], state.shared)
         past = cast(tuple[tuple[Tensor, Tensor], ...], state.past)
         x = self.dropout(self.tokens(tokens) * self.scale)  # (R, T, D)
         hidden = []

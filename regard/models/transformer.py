@@ -10,7 +10,7 @@ from torch import Tensor, nn
 from regard.config import Settings
 from regard.data.batch import Padded
 from regard.models.base import Decoder, Encoded, Encoder, EncoderDecoder
-from regard.nn.attention import KeysValues
+from regard.nn.attention import KeysValues, also_own, hide, see_own
 from regard.nn.blocks import DecoderLayer, Embedding, EncoderLayer, Placement
 from regard.nn.embedding import Tying, share_embeddings
 from regard.nn.output import Projection
@@ -77,15 +77,17 @@ class TransformerEncoder(Encoder):
         self.norm = nn.LayerNorm(c.width) if c.norm == "pre" else nn.Identity()
 
     def forward(self, source: Padded) -> Encoded:
-        mask = source.mask
+        mask = hide(~source.mask)[:, None, None]
         x = self.embedding(source.values)  # (B, S, D)
         for layer in self.layers:
-            x = layer(x, mask[:, None, None, :])
-        return Encoded(self.norm(x), mask)
+            x = layer(x, mask)
+        return Encoded(self.norm(x), source.mask)
 
 
 class TransformerDecoder(Decoder):
-    """Its past: keys and values (R, H, T, K) of the target so far, for each layer."""
+    """Shared by the hypotheses of a sentence: keys and values of the source, and of all they have
+    read themselves, (B, H, columns, K) for each layer. Its past: which columns a hypothesis's own
+    tokens are in, (R, columns)."""
 
     def __init__(self, config: TransformerConfig, tokens: nn.Embedding) -> None:
         super().__init__()
@@ -106,15 +108,21 @@ class TransformerDecoder(Decoder):
             for layer in self.layers
         )
         nothing = encoded.output.new_zeros(rows, self.heads, 0, width // self.heads)
-        past = tuple((nothing, nothing) for _ in self.layers)
-        return State(source=(prepared, encoded.mask), past=past)
+        read = tuple((nothing, nothing) for _ in self.layers)
+        seen = encoded.mask.new_ones(rows, 0)
+        mask = hide(~encoded.mask)[:, None, None]
+        return State(shared=(prepared, mask, read), past=seen)
 
     def forward(self, tokens: Tensor, state: State) -> tuple[Tensor, State]:
-        prepared, mask = cast(tuple[tuple[KeysValues, ...], Tensor], state.source)
-        past = cast(tuple[KeysValues, ...], state.past)
+        prepared, mask, read = cast(
+            tuple[tuple[KeysValues, ...], Tensor, tuple[KeysValues, ...]], state.shared
+        )
+        seen, length = cast(Tensor, state.past), tokens.shape[1]
+        past_mask = see_own(seen, len(mask), length)
         x = self.embedding(tokens, state.length)  # (R, T, D)
-        longer = []
-        for layer, source, before in zip(self.layers, prepared, past, strict=True):
-            x, after = layer(x, source, mask[:, None, None, :], before, state.length)
-            longer.append(after)
-        return self.norm(x), state.advance(tuple(longer), by=tokens.shape[1])
+        more = []
+        for layer, source, before in zip(self.layers, prepared, read, strict=True):
+            x, after = layer(x, source, mask, before, past_mask, state.length)
+            more.append(after)
+        shared = (prepared, mask, tuple(more))
+        return self.norm(x), state.advance(also_own(seen, len(mask), length), length, shared)

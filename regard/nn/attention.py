@@ -25,7 +25,7 @@ class Core(Watched):
     def forward(
         self, query: Tensor, key: Tensor, value: Tensor, mask: Optional[Tensor], causal: bool
     ) -> Tensor:
-        """query (B, H, T, K), key and value (B, H, S, K), mask true where looking is allowed and
+        """query (B, H, T, K), key and value (B, H, S, K), the mask is added to the scores and
         broadcastable to (B, H, T, S); causal: T = S and no token sees a later one."""
         if self.probe is None:
             return functional.scaled_dot_product_attention(
@@ -33,17 +33,56 @@ class Core(Watched):
             )
         scores = query @ key.transpose(-1, -2) / math.sqrt(query.shape[-1])  # (B, H, T, S)
         if causal:
-            mask = look_back(query.shape[2], key.shape[2])
-        if mask is not None:
-            scores = scores.masked_fill(~mask, -math.inf)
-        weights = scores.softmax(dim=-1)
+            mask = hide(~look_back(query.shape[2]))
+        weights = (scores if mask is None else scores + mask).softmax(dim=-1)
         self.probe.append(weights.detach())
         return weights @ value
 
 
-def look_back(queries: int, keys: int) -> Tensor:
-    """(T, S): the last `queries` of `keys` places, each seeing itself and what came before."""
-    return torch.ones(queries, keys, dtype=torch.bool).tril(keys - queries)
+def hide(places: Tensor) -> Tensor:
+    """What is added to scores so that these places get no weight; made once, used by all layers."""
+    return torch.zeros(places.shape).masked_fill_(places, -math.inf)
+
+
+def look_back(length: int) -> Tensor:
+    """(T, T): each place sees itself and what came before."""
+    return torch.ones(length, length, dtype=torch.bool).tril()
+
+
+def beside(x: Tensor, sentences: int) -> Tensor:
+    """(B x copies, H, T, K) to (B, H, copies x T, K): the hypotheses of a sentence together."""
+    if len(x) == sentences:
+        return x
+    return x.unflatten(0, (sentences, -1)).transpose(1, 2).flatten(2, 3)
+
+
+def apart(x: Tensor, rows: int) -> Tensor:
+    """The way back, to (B x copies, H, T, K)."""
+    if len(x) == rows:
+        return x
+    return x.unflatten(2, (rows // len(x), -1)).transpose(1, 2).flatten(0, 1)
+
+
+def see_own(seen: Tensor, sentences: int, length: int) -> Optional[Tensor]:
+    """The mask of the next `length` places: (B, 1, copies x T, columns + copies x T).
+
+    `seen` (B x copies, columns) are the columns of each hypothesis so far; of those added now, a
+    place sees its hypothesis's own up to itself. None where `read` needs no mask.
+    """
+    copies = len(seen) // sentences
+    if copies == 1 and (length == 1 or seen.shape[1] == 0):
+        return None
+    own = torch.eye(copies, dtype=torch.bool)[:, None, :, None]  # (copies, 1, copies, 1)
+    new = (own & look_back(length)[None, :, None]).flatten(2)  # (copies, T, copies x T)
+    before = seen[:, None].expand(-1, length, -1)  # (B x copies, T, columns)
+    both = torch.cat([before, new.repeat(sentences, 1, 1)], dim=2)
+    return hide(~both.reshape(sentences, 1, copies * length, -1))
+
+
+def also_own(seen: Tensor, sentences: int, length: int) -> Tensor:
+    """The columns of each hypothesis (B x copies, columns) once `length` more are read."""
+    own = torch.eye(len(seen) // sentences, dtype=torch.bool).repeat(sentences, 1)
+    return torch.cat([seen, own.repeat_interleave(length, dim=1)], dim=1)
 
 
 def split_heads(x: Tensor, heads: int) -> Tensor:
@@ -74,19 +113,28 @@ class SelfAttention(nn.Module):
         return query, key, split_heads(value, self.heads)
 
     def forward(self, x: Tensor, mask: Tensor) -> Tensor:
-        """x (B, S, D) and the mask (B, 1, 1, S) of its real places, as an encoder reads them."""
+        """x (B, S, D) and the mask (B, 1, 1, S) that hides padding, as an encoder reads them."""
         query, key, value = self._project(x, 0)
         return self.output(join_heads(self.core(query, key, value, mask, False)))
 
-    def read(self, x: Tensor, past: KeysValues, start: int) -> tuple[Tensor, KeysValues]:
-        """x (B, T, D) are the next T places after the `start` places of `past`."""
+    def read(
+        self, x: Tensor, past: KeysValues, mask: Optional[Tensor], start: int
+    ) -> tuple[Tensor, KeysValues]:
+        """x (B x copies, T, D) are the next T places of each hypothesis.
+
+        `past` holds the keys and values (B, H, columns, K) of all that any hypothesis of a
+        sentence has read, and `mask` (B, 1, copies x T, columns + copies x T) hides what is not
+        a hypothesis's own: so a beam reorders what is hidden and never moves a key. None: nothing.
+        """
         query, key, value = self._project(x, start)
-        if start == 0:
+        if start == 0 and len(query) == len(past[0]):
             mixed = self.core(query, key, value, None, True)
         else:
-            key, value = torch.cat([past[0], key], dim=2), torch.cat([past[1], value], dim=2)
-            mask = look_back(query.shape[2], key.shape[2]) if query.shape[2] > 1 else None
-            mixed = self.core(query, key, value, mask, False)
+            sentences = len(past[0])
+            query = beside(query, sentences)
+            key = torch.cat([past[0], beside(key, sentences)], dim=2)
+            value = torch.cat([past[1], beside(value, sentences)], dim=2)
+            mixed = apart(self.core(query, key, value, mask, False), len(x))
         return self.output(join_heads(mixed)), (key, value)
 
 

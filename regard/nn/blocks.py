@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Literal, Optional
 
 import torch
 from torch import Tensor, nn
@@ -112,10 +112,16 @@ class DecoderLayer(nn.Module):
         self.around_feed_forward = AddNorm(width, placement, dropout)
 
     def forward(
-        self, x: Tensor, source: KeysValues, mask: Tensor, past: KeysValues, start: int
+        self,
+        x: Tensor,
+        source: KeysValues,
+        mask: Tensor,
+        past: KeysValues,
+        past_mask: Optional[Tensor],
+        start: int,
     ) -> tuple[Tensor, KeysValues]:
-        """x (B, T, D) after `start` earlier places whose keys and values are `past`."""
-        y, past = self.attention.read(self.around_attention.enter(x), past, start)
+        """x (B x copies, T, D) after `start` earlier places; `past` has their keys and values."""
+        y, past = self.attention.read(self.around_attention.enter(x), past, past_mask, start)
         x = self.around_attention.leave(x, y)
         y = self.source_attention(self.around_source.enter(x), source, mask)
         x = self.around_source.leave(x, y)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Union
+from typing import Optional, Union
 
 from torch import Tensor
 
@@ -23,19 +23,21 @@ def each(tree: Tree, change: Callable[[Tensor], Tensor]) -> Tree:
 class State:
     """Opaque outside the decoder that made it.
 
-    `source` was read from the source: B rows, the same for all hypotheses of a sentence, so a
-    beam never copies it. `past` was read from the target so far: B x copies rows, each follows
-    its hypothesis. `length` is the number of target tokens read.
+    `shared` has B rows, one a sentence, the same for all its hypotheses, so a beam never copies
+    it: what was read from the source, and what a decoder chooses to keep once a sentence. `past`
+    was read from the target so far: B x copies rows, each follows its hypothesis. `length` is the
+    number of target tokens read.
     """
 
-    source: Tree
+    shared: Tree
     past: Tree
     length: int = 0
     copies: int = 1
 
-    def advance(self, past: Tree, by: int) -> State:
+    def advance(self, past: Tree, by: int, shared: Optional[Tree] = None) -> State:
         """The state after `by` more tokens."""
-        return replace(self, past=past, length=self.length + by)
+        shared = self.shared if shared is None else shared
+        return replace(self, shared=shared, past=past, length=self.length + by)
 
     def spread(self, copies: int) -> State:
         """Each hypothesis becomes `copies` neighbours."""
@@ -55,6 +57,6 @@ class State:
 
         return replace(
             self,
-            source=each(self.source, lambda tensor: tensor.index_select(0, rows)),
+            shared=each(self.shared, lambda tensor: tensor.index_select(0, rows)),
             past=each(self.past, keep_past),
         )

@@ -49,6 +49,8 @@ class Search(Settings, ABC):
 def normaliser(scores: Tensor) -> Tensor:
     """log of the sum of exponentials of each row (R, V): what makes scores log-probabilities."""
     highest = scores.amax(dim=1, keepdim=True)
+    if float(highest.abs().max()) < SAFE:  # no need to shift them first, which is a whole pass
+        return scores.exp().sum(dim=1).log_()
     return (scores - highest).exp_().sum(dim=1).log_().add_(highest[:, 0])
 
 
@@ -72,6 +74,9 @@ def _forced(scores: Tensor, prefix: Padded, place: int) -> Optional[tuple[Tensor
     tokens = prefix.values[:, place : place + 1].repeat_interleave(copies, dim=0)
     return forced, torch.full_like(scores, -math.inf).scatter(1, tokens, scores.gather(1, tokens))
 
+
+SAFE = 50.0
+"""Exponentials of numbers up to this size, and their sum over a vocabulary, fit a float."""
 
 BLOCK = 64
 

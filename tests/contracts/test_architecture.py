@@ -144,7 +144,7 @@ def test_spread_copies_are_equal_and_the_source_is_not_copied(config: Any) -> No
     state = model.decoder.start(model.encoder(batch.source))
     spread = state.spread(3)
     rows: list[int] = []
-    each(spread.source, lambda tensor: rows.append(len(tensor)) or tensor)  # type: ignore[func-returns-value]
+    each(spread.shared, lambda tensor: rows.append(len(tensor)) or tensor)  # type: ignore[func-returns-value]
     assert set(rows) <= {len(batch)}
     tokens = torch.tensor([4, 5, 6])[:, None]
     single, _ = model.step(tokens, state)

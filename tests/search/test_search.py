@@ -36,10 +36,10 @@ def table(seed: int, sentences: int) -> tuple[Step, State]:
         return memory[key]
 
     def step(tokens: Tensor, state: State) -> tuple[Tensor, State]:
-        assert isinstance(state.source, Tensor)
+        assert isinstance(state.shared, Tensor)
         assert isinstance(state.past, Tensor)
         past = torch.cat([state.past, tokens], dim=1)
-        names = state.source.repeat_interleave(len(past) // len(state.source)).tolist()
+        names = state.shared.repeat_interleave(len(past) // len(state.shared)).tolist()
         rows = [scores(name, tuple(row)) for name, row in zip(names, past.tolist(), strict=True)]
         return torch.stack(rows), state.advance(past, by=tokens.shape[1])
 

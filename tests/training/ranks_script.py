@@ -1,4 +1,4 @@
-"""Run by torchrun: `regard train`, with the gradients of the first step kept by the first process."""
+"""Run by torchrun: `regard train`, of which the first process keeps the first gradients."""
 
 from __future__ import annotations
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 import pytest
 import torch
 from torch import Tensor, nn
@@ -61,7 +63,7 @@ def test_the_model_has_its_own_weights_again_after_the_average_even_after_an_err
     wander(model, 1)
     average.update(1)
     own = wander(model, 2)
-    with pytest.raises(ZeroDivisionError), average.applied():
+    with suppress(ZeroDivisionError), average.applied():
         assert torch.equal(model.weight, own) == (kind == "none")
         raise ZeroDivisionError
     assert torch.equal(model.weight, own)

@@ -1,4 +1,4 @@
-"""What keeps a run alive: NaN and infinity are named and never saved, lack of memory is got round."""
+"""What keeps a run alive: NaN is named and never saved, a batch that does not fit is split."""
 
 from __future__ import annotations
 

@@ -4,73 +4,15 @@ from __future__ import annotations
 
 import os
 import signal
-import subprocess
-import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
 import safetensors.torch
 import torch
-from toy import (
-    journal,
-    output,
-    saved_steps,
-    small_command,
-    strays,
-    tensors,
-    wait_for_step,
-)
+from ranks import STEPS, begin, children, finish
+from toy import journal, output, saved_steps, strays, tensors, wait_for_step
 
 Corpus = dict[str, Path]
-SCRIPT = Path(__file__).with_name("ranks_script.py")
-BUDGET = 400
-STEPS = 160
-"""When early stopping ends it: the score of so few steps is 0 each time."""
-
-SETTINGS = (
-    "model.dropout=0",
-    "training.optimizer.clip=0",
-    "training.optimizer.epsilon=0.001",  # so that Adam does not magnify the last digits
-    "training.accumulate=2",
-    "training.validate_every=40",
-    "training.metric=exact",
-    "training.patience=3",
-)
-
-
-def command(run: Path, corpus: Corpus, ranks: int, *more: str) -> list[str]:
-    chosen = [part for setting in SETTINGS for part in ("--set", setting)]
-    arguments = small_command(run, corpus, "--steps", str(BUDGET), *chosen, *more)
-    arguments += ["--save-every", "20"]
-    launcher = ["-m", "torch.distributed.run", "--nproc-per-node", str(ranks), "--max-restarts=1"]
-    address = ["--rdzv-backend=c10d", "--rdzv-endpoint=127.0.0.1:0", "--local-addr=127.0.0.1"]
-    # After "--" torchrun does not take our --run for its own --run-path.
-    several = [*launcher, *address, "--"] if ranks > 1 else []
-    return [sys.executable, *several, str(SCRIPT), *arguments]
-
-
-def begin(run: Path, corpus: Corpus, ranks: int, *more: str) -> subprocess.Popen[str]:
-    environment = {**os.environ, "GRADIENTS": str(run) + ".gradients", "OMP_NUM_THREADS": "1"}
-    return subprocess.Popen(
-        command(run, corpus, ranks, *more),
-        env=environment,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-    )
-
-
-def finish(process: subprocess.Popen[str]) -> str:
-    said = output(process)
-    assert process.returncode == 0, said
-    return said
-
-
-def children(process: subprocess.Popen[str]) -> list[int]:
-    """The processes that torchrun started."""
-    path = Path(f"/proc/{process.pid}/task/{process.pid}/children")
-    return [int(number) for number in path.read_text().split()]
 
 
 @pytest.fixture(scope="module")

@@ -105,6 +105,18 @@ def test_resuming_at_any_step_even_at_the_border_of_a_window_or_an_epoch(
     assert any(place["batch"] for place in places)  # neither
 
 
+def test_a_crash_before_the_first_save_begins_again_without_a_trace(
+    tmp_path: Path, corpus: Corpus
+) -> None:
+    train_small(tmp_path / "undisturbed", corpus)
+    with at_step(5, crash), pytest.raises(Crash):
+        train_small(tmp_path / "broken", corpus)
+    assert saved_steps(tmp_path / "broken") == []
+    train_small(tmp_path / "broken", corpus)
+    assert tensors(tmp_path / "broken", 8) == tensors(tmp_path / "undisturbed", 8)
+    assert journal(tmp_path / "broken") == journal(tmp_path / "undisturbed")
+
+
 def test_the_same_seed_gives_the_same_bytes_and_another_seed_others(
     tmp_path: Path, corpus: Corpus
 ) -> None:
@@ -127,9 +139,10 @@ def test_a_signal_in_the_middle_of_a_validation_ends_it_and_it_is_done_on_resumi
         finished.append("the validation went on")
         return 0.0
 
-    with monkeypatch.context() as patch, pytest.raises(Stopped):
+    with monkeypatch.context() as patch:
         patch.setattr("regard.experiment.quick_score", interrupted)
-        train_small(tmp_path / "broken", corpus, *settings)
+        with pytest.raises(Stopped):
+            train_small(tmp_path / "broken", corpus, *settings)
     assert finished == []
     assert saved_steps(tmp_path / "broken") == [3]
     assert progress(tmp_path / "broken", 3)["due"]
@@ -167,9 +180,10 @@ def test_a_second_signal_stops_at_once_but_a_doubled_one_does_not(
         train_small(tmp_path / "doubled", corpus)
     assert saved_steps(tmp_path / "doubled") == [2]
     clock = iter([0.0, 5.0])
-    with monkeypatch.context() as patch, at_step(2, twice), pytest.raises(KeyboardInterrupt):
+    with monkeypatch.context() as patch, at_step(2, twice):
         patch.setattr("regard.training.trainer.time.monotonic", lambda: next(clock))
-        train_small(tmp_path / "second", corpus)
+        with pytest.raises(KeyboardInterrupt):
+            train_small(tmp_path / "second", corpus)
     assert saved_steps(tmp_path / "second") == []
 
 

@@ -1,0 +1,99 @@
+"""Scores and comparisons from Python."""
+
+from __future__ import annotations
+
+import math
+import shutil
+from pathlib import Path
+
+import pytest
+import sacrebleu
+from toy import ABLE, train_small, write_corpus, write_lines
+
+import regard
+from regard.metrics.text import TextMetrics
+from regard.problem import Misuse, Problem
+from regard.run import Run
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("evaluation")
+    corpus = write_corpus(folder, pairs=400)
+    regard.train(
+        "lstm_attention", run=folder / "able", steps=80, settings=ABLE, quiet=True, **corpus
+    )
+    train_small(folder / "weak", corpus, steps=2)
+    return folder
+
+
+def test_a_run_is_evaluated_on_files_or_on_its_validation_data(folder: Path) -> None:
+    result = regard.evaluate(
+        folder / "able", source=folder / "test.source", target=folder / "test.target"
+    )
+    assert result["exact"] > 80
+    assert result["BLEU"] > 80
+    assert len(result.outputs) == 30
+    own = regard.evaluate(folder / "able")
+    assert len(own.outputs) == 20
+    with pytest.raises(KeyError):
+        own["ROUGE"]
+
+
+def test_a_tsv_file_is_as_good_as_two_files(folder: Path, tmp_path: Path) -> None:
+    sources = (folder / "test.source").read_text().splitlines()
+    targets = (folder / "test.target").read_text().splitlines()
+    rows = (f"{source}\t{target}" for source, target in zip(sources, targets, strict=True))
+    pairs = write_lines(tmp_path / "test.tsv", rows)
+    by_tsv = regard.evaluate(folder / "able", pairs=pairs)
+    by_files = regard.evaluate(
+        folder / "able", source=folder / "test.source", target=folder / "test.target"
+    )
+    assert by_tsv == by_files
+
+
+def test_the_reported_scores_are_those_of_sacrebleu(folder: Path) -> None:
+    result = regard.evaluate(
+        folder / "weak", source=folder / "test.source", target=folder / "test.target"
+    )
+    references = [(folder / "test.target").read_text().splitlines()]
+    outputs = list(result.outputs)
+    assert result["BLEU"] == pytest.approx(sacrebleu.corpus_bleu(outputs, references).score)
+    assert result["chrF"] == pytest.approx(sacrebleu.corpus_chrf(outputs, references).score)
+    ter = sacrebleu.metrics.TER(case_sensitive=True).corpus_score(outputs, references)
+    assert result["TER"] == pytest.approx(ter.score)
+
+
+def test_scores_of_pairs_sum_to_the_perplexity(folder: Path) -> None:
+    files = {"source": folder / "test.source", "target": folder / "test.target"}
+    scored = regard.score(folder / "able", **files)
+    mean = sum(total for total, _ in scored) / sum(count for _, count in scored)
+    assert regard.evaluate(folder / "able", **files)["perplexity"] == pytest.approx(math.exp(-mean))
+
+
+def test_a_comparison_knows_better_from_equal(folder: Path) -> None:
+    rows = regard.compare([folder / "weak", folder / "able"], metrics=TextMetrics(bootstrap=200))
+    assert rows[0].p_value is None
+    assert rows[1].p_value is not None
+    assert rows[1].p_value < 0.05
+    same = regard.compare([folder / "able", folder / "able"], metrics=TextMetrics(bootstrap=200))
+    assert same[1].p_value == 1.0
+
+
+def test_what_cannot_be_compared_is_refused(folder: Path, tmp_path: Path) -> None:
+    with pytest.raises(Misuse, match="at least two runs"):
+        regard.compare([folder / "able"])
+    other = train_small(tmp_path / "other", write_corpus(tmp_path / "corpus", seed=8), steps=1)
+    with pytest.raises(Misuse, match="different validation data"):
+        regard.compare([folder / "able", other.path])
+
+
+def test_damaged_weights_are_never_used(folder: Path, tmp_path: Path) -> None:
+    run = Path(shutil.copytree(folder / "weak", tmp_path / "run"))
+    (checkpoint,) = (run / "checkpoints").glob("step-*")
+    weights = checkpoint / "average.safetensors"
+    data = bytearray(weights.read_bytes())
+    data[len(data) // 2] ^= 4
+    weights.write_bytes(data)
+    with pytest.raises(Problem, match="No checkpoint"):
+        Run.open(run).predictor(say=lambda text: None)

@@ -1,0 +1,87 @@
+"""The Python way to use a run: a sentence, a list, a stream."""
+
+from __future__ import annotations
+
+import gc
+import tracemalloc
+from collections.abc import Iterator
+
+import pytest
+from toy import ABLE, turned, write_corpus
+
+import regard
+from regard.predict import WINDOW, Predictor
+from regard.problem import Misuse
+
+
+@pytest.fixture(scope="module")
+def predictor(tmp_path_factory: pytest.TempPathFactory) -> Predictor:
+    folder = tmp_path_factory.mktemp("predict")
+    corpus = write_corpus(folder, pairs=400)
+    regard.train(
+        "lstm_attention", run=folder / "run", steps=80, settings=ABLE, quiet=True, **corpus
+    )
+    return regard.load(folder / "run")
+
+
+def test_a_sentence_gives_a_sentence_and_a_list_a_list(predictor: Predictor) -> None:
+    assert predictor("ant bee") == "BEE ANT"
+    assert predictor(["ant bee", "", "cat"]) == ["BEE ANT", "", "CAT"]
+    assert predictor([]) == []
+    assert predictor("") == ""
+
+
+def test_a_sentence_alone_and_in_any_company_gives_the_same(predictor: Predictor) -> None:
+    lines = ["ant", "bee cat dog", "", "eel fox gnu hen ant", "bee"] * 7
+    together = predictor(lines)
+    assert together == [predictor(line) for line in lines]
+    assert together[1] == turned("bee cat dog")
+
+
+def test_a_prediction_tells_its_score(predictor: Predictor) -> None:
+    (found,) = predictor.predict(["ant bee"])
+    assert found.best[0].text == found.text == "BEE ANT"
+    ((total, tokens),) = predictor.score([("ant bee", found.text)])
+    assert total == pytest.approx(found.best[0].log_probability, abs=1e-3)
+    assert tokens == 3
+
+
+def test_prefixes_must_be_as_many_as_lines(predictor: Predictor) -> None:
+    for prefixes in ([], ["HEN"], ["HEN"] * 3):
+        with pytest.raises(Misuse, match="prefixes than lines"):
+            list(predictor.predict(["ant", "bee"], prefixes))
+
+
+def test_a_long_stream_is_read_as_it_is_written_and_memory_does_not_grow(
+    predictor: Predictor,
+) -> None:
+    read = 0
+
+    def endless() -> Iterator[str]:
+        nonlocal read
+        while True:
+            read += 1
+            yield "ant" if read % 400 == 0 else ""  # most of the work is not what is tested
+
+    predictions = predictor.predict(endless())
+    next(predictions)
+    assert read == WINDOW
+    sizes = []
+    tracemalloc.start()
+    for _ in range(4):
+        for _ in range(WINDOW):
+            next(predictions)
+        gc.collect()
+        sizes.append(tracemalloc.get_traced_memory()[0])
+    tracemalloc.stop()
+    assert sizes[-1] < sizes[0] + 200_000
+    assert read <= 6 * WINDOW
+
+
+def test_only_the_beginning_of_an_endless_line_is_read_and_counted(predictor: Predictor) -> None:
+    short = Predictor(predictor.model, predictor.tokenizers, predictor.search, longest=5)
+    assert short("ant bee cat dog eel fox gnu") == short("ant bee cat dog eel")
+    assert short.cut == 1
+    ((score, tokens),) = short.score([("ant " * 50, "ANT " * 50)])
+    assert tokens == 6
+    assert score < 0
