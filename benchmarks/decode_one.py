@@ -1,0 +1,154 @@
+"""One measurement of decoding speed, in a process of its own: prints sentences a second.
+
+python -m benchmarks.decode_one SYSTEM BEAM FOLDER SECONDS
+
+Every system decodes the same source sentences of real text to exactly 15 target tokens with
+random weights of the tiny Transformer, so that all do the same work.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable
+from contextlib import ExitStack
+from pathlib import Path
+
+import torch
+
+from benchmarks.workload import SIZES, VOCABULARY
+from regard.data.batch import EOS, PAD, Padded
+from regard.data.store import Store
+from regard.models.base import EncoderDecoder
+from regard.models.transformer import TransformerConfig
+from regard.search.beam import Beam
+from regard.workers import at_once, cores
+
+LENGTH = 15
+ROWS = 64
+SENTENCES = 1024
+
+Decode = Callable[[list[list[int]]], object]
+
+_open = ExitStack()
+
+
+def sources(folder: Path) -> list[list[int]]:
+    """Sentences of real text, longest first as every system would sort them."""
+    store = Store.open(folder / "store")
+    rows = [[*store.pair(index)[0].tolist(), EOS] for index in range(SENTENCES)]
+    return sorted(rows, key=len, reverse=True)
+
+
+def our_model() -> tuple[EncoderDecoder, TransformerConfig]:
+    """Random weights that never want to end."""
+    torch.manual_seed(1)
+    config = TransformerConfig(norm="pre", tying="target")
+    model = config.build(VOCABULARY, VOCABULARY).eval()
+    with torch.no_grad():
+        model.output.weight[EOS] = 0.0
+        model.output.weight[EOS, 0] = -100.0
+        model.decoder.norm.bias[0] = 100.0
+    return model, config
+
+
+def regard(beam: int, folder: Path) -> Decode:
+    """The built-in engine: a process of one thread for each core."""
+    model, _ = our_model()
+    search = Beam(beam=beam, longest_ratio=1e-6, longest_extra=LENGTH + 1)
+
+    def work(rows: list[list[int]]) -> int:
+        found = model.generate(Padded.of(rows), search)
+        assert all(len(best[0].tokens) == LENGTH for best in found)
+        return len(found)
+
+    run = _open.enter_context(at_once(work, cores()))
+    return lambda rows: list(run(rows[i : i + ROWS] for i in range(0, len(rows), ROWS)))
+
+
+def hugging_face(beam: int, folder: Path) -> Decode:
+    from transformers import MarianConfig, MarianMTModel
+
+    size = SIZES["tiny"]
+    config = MarianConfig(
+        vocab_size=VOCABULARY,
+        d_model=size.width,
+        encoder_layers=size.layers,
+        decoder_layers=size.layers,
+        encoder_attention_heads=size.heads,
+        decoder_attention_heads=size.heads,
+        encoder_ffn_dim=size.inner,
+        decoder_ffn_dim=size.inner,
+        activation_function="relu",
+        max_position_embeddings=512,
+        pad_token_id=PAD,
+        eos_token_id=EOS,
+        decoder_start_token_id=PAD,
+        forced_eos_token_id=EOS,
+    )
+    torch.manual_seed(1)
+    model = MarianMTModel(config).eval()
+
+    def decode(rows: list[list[int]]) -> None:
+        for start in range(0, len(rows), ROWS):
+            batch = Padded.of(rows[start : start + ROWS])
+            found = model.generate(
+                input_ids=batch.values,
+                attention_mask=batch.mask.long(),
+                num_beams=beam,
+                min_new_tokens=LENGTH,
+                max_new_tokens=LENGTH,
+                do_sample=False,
+            )
+            assert found.shape[1] == LENGTH + 1
+
+    return decode
+
+
+def ctranslate2(beam: int, folder: Path) -> Decode:
+    """Our own weights in CTranslate2, two workers of one thread each."""
+    import ctranslate2 as engine
+
+    from benchmarks.ctranslate import convert
+
+    model, config = our_model()
+    convert(model, config, VOCABULARY, folder / "ctranslate2")
+    translator = engine.Translator(
+        str(folder / "ctranslate2"),
+        inter_threads=cores(),
+        intra_threads=1,
+        compute_type="float32",
+    )
+
+    def decode(rows: list[list[int]]) -> None:
+        texts = [[*(str(id) for id in row[:-1]), "</s>"] for row in rows]
+        found = translator.translate_batch(
+            texts,
+            beam_size=beam,
+            max_batch_size=ROWS,
+            min_decoding_length=LENGTH,
+            max_decoding_length=LENGTH,
+        )
+        assert all(len(each.hypotheses[0]) == LENGTH for each in found)
+
+    return decode
+
+
+SYSTEMS = {"regard": regard, "hugging_face": hugging_face, "ctranslate2": ctranslate2}
+
+
+def main() -> None:
+    system, beam, folder, seconds = sys.argv[1], int(sys.argv[2]), Path(sys.argv[3]), sys.argv[4]
+    rows = sources(folder)
+    decode = SYSTEMS[system](beam, folder)
+    decode(rows[:: SENTENCES // ROWS])
+    done, began = 0, time.perf_counter()
+    while time.perf_counter() - began < float(seconds):
+        decode(rows)
+        done += len(rows)
+    print(done / (time.perf_counter() - began))
+    _open.close()
+
+
+if __name__ == "__main__":
+    main()
