@@ -89,12 +89,15 @@ def train(
         raise Misuse("Give the files to train on: --source and --target, or --pairs.")
     try:
         if ranks.first:
-            with _prepared(path, config, files, valid, tokenizer, display, ranks) as experiment:
-                return _train(experiment, ranks, display)
+            with (
+                _prepared(path, config, files, valid, tokenizer, display, ranks) as experiment,
+                ranks.with_peers(path, experiment.processes()) as all_ranks,
+            ):
+                return train_rank(experiment, all_ranks, display)
         (ready,) = ranks.share([0.0])
         if not ready:
             raise Problem("The first process could not begin and has said why.")
-        return _train(Run.open(path), ranks, display)
+        return train_rank(Run.open(path), ranks, display)
     finally:
         ranks.leave()
 
@@ -329,7 +332,8 @@ def _hold_out(
     return training, validation, note
 
 
-def _train(run: Run, ranks: Ranks, display: Display) -> Run:
+def train_rank(run: Run, ranks: Ranks, display: Display) -> Run:
+    """What each process of a prepared run does."""
     sides = run.tokenizers()
     config = run.config
     model = run.build_model(sides)
@@ -390,21 +394,22 @@ def _say_beginning(run: Run, model: Model, trainer: Trainer, display: Display) -
 
 def _plan(run: Run, trainer: Trainer, batches: Batches, ranks: Ranks, display: Display) -> int:
     """The budget in steps, decided once and kept, so that the run stays reproducible."""
-    known = run.steps
     budget = run.config.budget
-    if known is None and ranks.first:
-        if budget.minutes is not None:
-            with display.waiting("measuring how long a step takes"):
-                seconds = trainer.rehearse(min(8.0, budget.minutes * 3))
-            known = max(1, round(budget.minutes * 60 * TRAINING_SHARE / seconds))
-        elif budget.epochs is not None:
-            an_epoch = batches.epoch_batches() / run.config.training.accumulate
-            known = max(1, round(budget.epochs * an_epoch))
-        else:
-            assert budget.steps is not None
-            known = budget.steps
-        run.keep_steps(known)
-    (shared,) = ranks.share([float(known or 0)])
+    (shared,) = ranks.share([float(run.steps or 0)])
+    if shared:
+        return int(shared)
+    if budget.minutes is not None:
+        with display.waiting("measuring how long a step takes"):
+            seconds = trainer.rehearse(min(8.0, budget.minutes * 3))
+        steps = budget.minutes * 60 * TRAINING_SHARE / seconds
+    elif budget.epochs is not None:
+        steps = budget.epochs * batches.epoch_batches() / run.config.training.accumulate
+    else:
+        assert budget.steps is not None
+        steps = budget.steps
+    (shared,) = ranks.share([max(1.0, round(steps))])
+    if ranks.first:
+        run.keep_steps(int(shared))
     return int(shared)
 
 

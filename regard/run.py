@@ -28,6 +28,7 @@ from regard.recipes import Config
 from regard.search.rules import Search
 from regard.training.checkpoint import Checkpoint, Checkpoints
 from regard.training.journal import Journal
+from regard.workers import cores
 
 
 class Run:
@@ -108,6 +109,16 @@ class Run:
 
     def keep_steps(self, steps: int) -> None:
         write_json(self.path / "plan.json", {"steps": steps})
+
+    def processes(self) -> int:
+        """How many processes train it, decided once: another number gives other last digits."""
+        path = self.path / "processes.json"
+        if not path.exists():
+            write_json(path, {"processes": self.config.training.processes or cores()})
+        try:
+            return int(read_json(path)["processes"])
+        except (KeyError, TypeError, ValueError):
+            raise Misuse(f"{path} was damaged: restore it from a copy.") from None
 
     @property
     def profile(self) -> Profile:

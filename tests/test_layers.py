@@ -8,7 +8,7 @@ from pathlib import Path
 ROOT = Path(__file__).parent.parent / "regard"
 
 LAYERS = [
-    {"cli", "__main__"},
+    {"cli", "peer"},
     {"demo"},
     {"evaluation"},
     {"experiment"},

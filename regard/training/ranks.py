@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
+import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import timedelta
 from itertools import count
+from pathlib import Path
 
 import torch
 import torch.distributed as distributed
@@ -38,6 +42,53 @@ class Ranks:
             with _together():
                 _meet(size)
         return Ranks(distributed.get_rank(), size)
+
+    @staticmethod
+    def meet(place: Path, rank: int, size: int) -> Ranks:
+        """Meet at a file the processes that `with_peers` started."""
+        os.environ.setdefault("GLOO_SOCKET_IFNAME", "lo")  # they are all on this machine
+        store = distributed.FileStore(str(place), size)  # type: ignore[attr-defined]
+        store.set_timeout(timedelta(minutes=5))
+        with _together():
+            distributed.init_process_group(
+                "gloo", store=store, rank=rank, world_size=size, timeout=PATIENCE
+            )
+        return Ranks(rank, size)
+
+    @contextmanager
+    def with_peers(self, run: Path, size: int) -> Iterator[Ranks]:
+        """`size` processes of one thread each, of which this is the first.
+
+        On a processor with few cores they are faster than as many threads in one process, which
+        wait for each other at every operation instead of once a step, and they suffer far less
+        from other programs. Where torchrun has started processes there are no others.
+        """
+        if self.size > 1 or size == 1:
+            yield self
+            return
+        threads = torch.get_num_threads()
+        torch.set_num_threads(1)
+        environment = {**os.environ, "OMP_NUM_THREADS": "1"}
+        with tempfile.TemporaryDirectory(prefix="regard-") as folder:
+            place = Path(folder) / "meeting"
+            arguments = [sys.executable, "-m", "regard.peer", str(run), str(place)]
+            peers = [
+                subprocess.Popen(
+                    [*arguments, str(rank), str(size)], env=environment, stdin=subprocess.DEVNULL
+                )
+                for rank in range(1, size)
+            ]
+            try:
+                yield Ranks.meet(place, 0, size)
+            except BaseException:
+                for peer in peers:
+                    peer.terminate()
+                raise
+            finally:
+                distributed.destroy_process_group()
+                for peer in peers:
+                    peer.wait()
+                torch.set_num_threads(threads)
 
     @property
     def first(self) -> bool:

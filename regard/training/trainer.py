@@ -34,6 +34,7 @@ class TrainingSettings(Settings):
     optimizer: OptimizerSettings = OptimizerSettings()
     average: AverageSettings = AverageSettings()
     accumulate: int = Field(default=1, ge=1)  # batches an update
+    processes: Optional[int] = Field(default=None, ge=1)  # None: as many as there are cores
     seed: int = Field(default=1, ge=0, lt=2**32)
     save_every: int = Field(default=500, ge=1)
     validate_every: int = Field(default=500, ge=1)
@@ -269,7 +270,12 @@ class Trainer:
         return False, False
 
     def _scores(self) -> Scores:
-        """The scores of the averaged weights; none if a signal came."""
+        """The scores of the averaged weights; none if a signal came.
+
+        The other processes wait meanwhile, so their cores are free for threads of this one.
+        """
+        threads = torch.get_num_threads()
+        torch.set_num_threads(max(threads, self.ranks.size))
         try:
             with self.average.applied():
                 self.model.eval()
@@ -282,6 +288,7 @@ class Trainer:
         finally:
             self.validating = False
             self.model.train()
+            torch.set_num_threads(threads)
 
     def _save(self, must: bool) -> None:
         """Save; a full disk is no reason to stop training, unless this was the last chance."""
@@ -338,12 +345,17 @@ class Trainer:
         took: list[float] = []
         self.model.train()
         began = time.perf_counter()
-        while len(took) < 3 or time.perf_counter() - began < seconds:
+        more = 1.0
+        while more:
             start = time.perf_counter()
             batches = [next(stream)[0] for _ in range(self.settings.accumulate)]
             self._backward([self.ranks.part(batch) for batch in batches], 1)
+            self.ranks.sum_gradients(list(self.model.parameters()), torch.zeros(2))
             torch.nn.utils.clip_grad_norm_(self.model.parameters(), 1.0)
             self.optimizer.zero_grad(set_to_none=True)
             took.append(time.perf_counter() - start)
+            (more,) = self.ranks.share(
+                [float(len(took) < 3 or time.perf_counter() - began < seconds)]
+            )
         del took[0]  # the first step warms the machine up
         return sum(took) / len(took)
