@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/ready
 
-.PHONY: demo test check learn faults clean
+.PHONY: demo test check learn faults bench clean
 
 demo: $(READY)
 	$(BIN)/regard demo
@@ -23,6 +23,18 @@ learn: $(READY)
 
 faults: $(READY)
 	$(BIN)/python -m pytest tests/faults
+
+DATA ?= ../shared/data/multi30k
+BENCH := .venv-bench
+
+bench: $(BENCH)/ready
+	$(BENCH)/bin/python -m benchmarks.speed --data $(DATA) --output benchmarks/results.json
+
+$(BENCH)/ready: pyproject.toml constraints.txt benchmarks/requirements.txt
+	test -x $(BENCH)/bin/python || $(PYTHON) -m venv $(BENCH)
+	$(BENCH)/bin/python -m pip install --quiet --upgrade -c constraints.txt pip setuptools
+	$(BENCH)/bin/python -m pip install --quiet -c constraints.txt -e . -r benchmarks/requirements.txt
+	touch $@
 
 $(READY): pyproject.toml constraints.txt
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)

@@ -16,8 +16,9 @@ from pathlib import Path
 
 import torch
 
+from benchmarks.peers import marian
 from benchmarks.workload import SIZES, VOCABULARY
-from regard.data.batch import EOS, PAD, Padded
+from regard.data.batch import EOS, Padded
 from regard.data.store import Store
 from regard.models.base import EncoderDecoder
 from regard.models.transformer import TransformerConfig
@@ -67,27 +68,8 @@ def regard(beam: int, folder: Path) -> Decode:
 
 
 def hugging_face(beam: int, folder: Path) -> Decode:
-    from transformers import MarianConfig, MarianMTModel
-
-    size = SIZES["tiny"]
-    config = MarianConfig(
-        vocab_size=VOCABULARY,
-        d_model=size.width,
-        encoder_layers=size.layers,
-        decoder_layers=size.layers,
-        encoder_attention_heads=size.heads,
-        decoder_attention_heads=size.heads,
-        encoder_ffn_dim=size.inner,
-        decoder_ffn_dim=size.inner,
-        activation_function="relu",
-        max_position_embeddings=512,
-        pad_token_id=PAD,
-        eos_token_id=EOS,
-        decoder_start_token_id=PAD,
-        forced_eos_token_id=EOS,
-    )
     torch.manual_seed(1)
-    model = MarianMTModel(config).eval()
+    model = marian(SIZES["tiny"]).eval()
 
     def decode(rows: list[list[int]]) -> None:
         for start in range(0, len(rows), ROWS):

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 import sys
+import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -14,36 +15,18 @@ from pathlib import Path
 import torch
 from torch import Tensor, nn
 
+from benchmarks.peers import marian
 from benchmarks.workload import DROPOUT, SIZES, VOCABULARY, Size, batches
-from regard.data.batch import BOS, EOS, PAD, Batch
+from regard.data.batch import BOS, PAD, Batch
+from regard.experiment import train
+from regard.training.journal import Journal
 
 Step = Callable[[Batch], None]
 
 
 def hugging_face(size: Size) -> Step:
     """MarianMTModel with torch's AdamW, as a plain loop trains it."""
-    from transformers import MarianConfig, MarianMTModel
-
-    config = MarianConfig(
-        vocab_size=VOCABULARY,
-        d_model=size.width,
-        encoder_layers=size.layers,
-        decoder_layers=size.layers,
-        encoder_attention_heads=size.heads,
-        decoder_attention_heads=size.heads,
-        encoder_ffn_dim=size.inner,
-        decoder_ffn_dim=size.inner,
-        activation_function="relu",
-        dropout=DROPOUT,
-        scale_embedding=True,
-        max_position_embeddings=512,
-        pad_token_id=PAD,
-        bos_token_id=BOS,
-        eos_token_id=EOS,
-        decoder_start_token_id=BOS,
-        forced_eos_token_id=EOS,
-    )
-    model = MarianMTModel(config).train()
+    model = marian(size).train()
     optimizer = torch.optim.AdamW(model.parameters(), lr=1e-4)
 
     def step(batch: Batch) -> None:
@@ -109,8 +92,39 @@ def plain_torch(size: Size) -> Step:
     return step
 
 
+def regard(name: str, folder: Path, seconds: float) -> float:
+    """`regard train` itself, with all it does at a step, on the same tokenizer and batches."""
+    steps = max(30 if name == "tiny" else 4, round(seconds * (2.5 if name == "tiny" else 0.12)))
+    with tempfile.TemporaryDirectory() as run:
+        settings = [
+            f"model.dropout={DROPOUT}",
+            "training.metric=loss",
+            f"training.validate_every={steps}",
+            f"training.save_every={steps}",
+            "training.log_every=1",
+        ]
+        train(
+            name,
+            source=folder / "train.source",
+            target=folder / "train.target",
+            valid_source=folder / "valid.source",
+            valid_target=folder / "valid.target",
+            tokenizer=folder,
+            run=Path(run) / "run",
+            steps=steps,
+            settings=settings,
+            quiet=True,
+        )
+        records = [r for r in Journal(Path(run) / "run" / "journal.jsonl") if r["event"] == "train"]
+    speeds = [record["tokens_per_second"] for record in records[3:]]
+    return len(speeds) / sum(1 / speed for speed in speeds)
+
+
 def main() -> None:
     system, size, folder, seconds = sys.argv[1], sys.argv[2], Path(sys.argv[3]), float(sys.argv[4])
+    if system == "regard":
+        print(regard(size, folder, seconds))
+        return
     torch.manual_seed(1)
     step = {"hugging_face": hugging_face, "plain_torch": plain_torch}[system](SIZES[size])
     work = batches(folder, 40)

@@ -40,6 +40,10 @@ def prepare(data: Path, folder: Path) -> None:
         (pair.target for pair in pairs),
     )
     sides.save(folder)
+    for side in ("source", "target"):
+        lines = [getattr(pair, side) for pair in pairs]
+        (folder / f"train.{side}").write_text("\n".join(lines) + "\n", encoding="utf-8")
+        (folder / f"valid.{side}").write_text("\n".join(lines[:100]) + "\n", encoding="utf-8")
     Store.write(folder / "store", pairs, sides, 256)
 
 

@@ -38,7 +38,8 @@ def run_demo(folder: Path) -> None:
             grammar.write(corpus, corpus_folder)
     console.print(
         f"A corpus of {PAIRS:,} English-German pairs is in {corpus_folder}. A small Transformer "
-        "learns from it now; it takes some minutes, and Ctrl-C loses nothing."
+        "learns from it now; it takes some minutes, and Ctrl-C loses nothing.",
+        soft_wrap=True,
     )
     train(
         "tiny",
@@ -60,7 +61,7 @@ def run_demo(folder: Path) -> None:
         translation = predictor(pair.source)
         verdict = "right" if translation == pair.target else f"wrong, it should be {pair.target}"
         console.print(f"  {pair.source}\n  -> {translation}  ({verdict})")
-    console.print(_next_steps(run_folder), markup=False)
+    console.print(_next_steps(run_folder), markup=False, soft_wrap=True)
 
 
 def measure(predictor: Predictor, pairs: list[grammar.Pair]) -> tuple[float, float]:

@@ -68,7 +68,7 @@ class Predictor:
         self.tokenizers = tokenizers
         self.search = search
         self.batch_tokens = batch_tokens
-        self.longest = longest
+        self.longest = longest if model.longest is None else min(longest, model.longest - 1)
         self.workers = workers
         self.cut = 0  # lines of which only the first `longest` pieces were read
 

@@ -44,6 +44,15 @@ class Config(Settings):
     search: Beam = Beam()
     budget: Budget = Budget(epochs=30)
 
+    @model_validator(mode="after")
+    def _fits(self) -> Config:
+        if self.model.tying == "all" and not self.tokenizer.joint:
+            raise ValueError(
+                "tying all three embeddings needs one vocabulary for both sides: set "
+                "tokenizer.joint=true or model.tying=target"
+            )
+        return self
+
 
 def tiny() -> Config:
     """4+4 layers of width 128: the right size for some tens of thousands of pairs."""

@@ -396,7 +396,7 @@ def _offsets(lengths: Indices) -> Indices:
 
 
 def _line(text: Ragged, row: int) -> str:
-    return text.row(row).tobytes().decode("utf-8")
+    return text.row(row).tobytes().decode("utf-8", "replace")  # a damaged file is no traceback
 
 
 def _map(folder: Path, meta: dict[str, Any], side: str, content: str) -> Ragged:

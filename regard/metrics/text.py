@@ -17,7 +17,7 @@ from regard.config import Settings
 
 
 class TextMetrics(Settings):
-    """How text is compared; the defaults are sacreBLEU's own."""
+    """How text is compared; the defaults are sacreBLEU's own, but that TER heeds case as well."""
 
     lowercase: bool = False
     tokenize: str = Field(default="13a", pattern="^(13a|none|intl|char|zh|ja-mecab|ko-mecab)$")

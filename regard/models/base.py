@@ -44,6 +44,8 @@ class Decoder(nn.Module, ABC):
 class Model(nn.Module, ABC):
     """Anything that learns from sentence pairs and turns a source into targets."""
 
+    longest: Optional[int] = None  # the most pieces on a side, EOS included, if there is a limit
+
     @abstractmethod
     def forward(self, batch: Batch) -> Loss: ...
 
@@ -62,8 +64,11 @@ class EncoderDecoder(Model):
     """Every autoregressive family is this class with other parts:
     p(y | x) = product over t of p(y_t | y_<t, x)."""
 
-    def __init__(self, encoder: Encoder, decoder: Decoder, output: Output) -> None:
+    def __init__(
+        self, encoder: Encoder, decoder: Decoder, output: Output, longest: Optional[int] = None
+    ) -> None:
         super().__init__()
+        self.longest = longest
         self.encoder = encoder
         self.decoder = decoder
         self.output = output
@@ -90,7 +95,10 @@ class EncoderDecoder(Model):
         self, source: Padded, search: Search, prefix: Optional[Padded] = None
     ) -> list[list[Hypothesis]]:
         state = self.decoder.start(self.encoder(source))
-        return search.find(self.step, state, search.limits(source.lengths), prefix)
+        limits = search.limits(source.lengths)
+        if self.longest is not None:
+            limits = limits.clamp(max=self.longest)
+        return search.find(self.step, state, limits, prefix)
 
     def step(self, tokens: Tensor, state: State) -> tuple[Tensor, State]:
         """What search calls: tokens (R, T) to the scores (R, V) after the last of them."""

@@ -49,6 +49,7 @@ class TransformerConfig(Settings):
             TransformerEncoder(self, source),
             TransformerDecoder(self, target),
             Projection(weight, self.smoothing),
+            longest=self.max_length if self.position == "learned" else None,
         )
 
     @classmethod

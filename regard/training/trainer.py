@@ -53,6 +53,7 @@ class Progress:
     step: int = 0
     place: dict[str, int] = field(default_factory=lambda: asdict(Place()))
     best: Optional[float] = None
+    best_loss: float = math.inf  # decides between equal scores
     best_step: int = 0
     stale: int = 0
     due: bool = False  # the validation of this step is still to come
@@ -253,7 +254,9 @@ class Trainer:
         """
         progress, metric = self.progress, self.settings.metric
         scores: Scores = self._scores() if self.ranks.first else {}
-        stop, value = self.ranks.share([float(not scores), scores.get(metric, 0.0)])
+        stop, value, loss = self.ranks.share(
+            [float(not scores), scores.get(metric, 0.0), scores.get("loss", 0.0)]
+        )
         if self._agreed(stop > 0):
             return False, True
         if self.ranks.first:
@@ -262,8 +265,10 @@ class Trainer:
         progress.due = False
         progress.finished = progress.step >= self.steps
         value = -value if metric == "loss" else value
-        if math.isfinite(value) and (progress.best is None or value > progress.best):
-            progress.best, progress.best_step, progress.stale = value, progress.step, 0
+        best = -math.inf if progress.best is None else progress.best
+        if math.isfinite(value) and (value, -loss) > (best, -progress.best_loss):
+            progress.best, progress.best_loss = value, loss
+            progress.best_step, progress.stale = progress.step, 0
             return True, False
         progress.stale += 1
         progress.finished |= 0 < self.settings.patience <= progress.stale
