@@ -83,5 +83,5 @@ class Display:
 
     def validation(self, step: int, scores: Mapping[str, float]) -> None:
         text = ", ".join(f"{name} {value:.2f}" for name, value in scores.items())
-        self.score = text
+        self.score = f"validation {text}"
         self.note(f"step {step}: validation {text}")
