@@ -11,9 +11,7 @@ from toy import output, small_command
 
 Corpus = dict[str, Path]
 SCRIPT = Path(__file__).parent / "training" / "ranks_script.py"
-BUDGET = 400
 STEPS = 160
-"""When early stopping ends it: the score of so few steps is 0 each time."""
 
 SETTINGS = (
     "model.dropout=0",
@@ -22,13 +20,14 @@ SETTINGS = (
     "training.accumulate=2",
     "training.validate_every=40",
     "training.metric=exact",
-    "training.patience=3",
 )
 
 
-def command(run: Path, corpus: Corpus, ranks: int, restarts: int) -> list[str]:
-    chosen = [part for setting in SETTINGS for part in ("--set", setting)]
-    arguments = small_command(run, corpus, "--steps", str(BUDGET), *chosen)
+def command(
+    run: Path, corpus: Corpus, ranks: int, restarts: int, settings: tuple[str, ...]
+) -> list[str]:
+    chosen = [part for setting in (*SETTINGS, *settings) for part in ("--set", setting)]
+    arguments = small_command(run, corpus, "--steps", str(STEPS), *chosen)
     arguments += ["--save-every", "20"]
     launcher = ["-m", "torch.distributed.run", f"--nproc-per-node={ranks}"]
     launcher += [f"--max-restarts={restarts}"]
@@ -38,10 +37,12 @@ def command(run: Path, corpus: Corpus, ranks: int, restarts: int) -> list[str]:
     return [sys.executable, *several, str(SCRIPT), *arguments]
 
 
-def begin(run: Path, corpus: Corpus, ranks: int, restarts: int = 1) -> subprocess.Popen[str]:
+def begin(
+    run: Path, corpus: Corpus, ranks: int, *settings: str, restarts: int = 1
+) -> subprocess.Popen[str]:
     environment = {**os.environ, "GRADIENTS": str(run) + ".gradients", "OMP_NUM_THREADS": "1"}
     return subprocess.Popen(
-        command(run, corpus, ranks, restarts),
+        command(run, corpus, ranks, restarts, settings),
         env=environment,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,

@@ -84,7 +84,9 @@ def test_a_lost_peer_is_said_in_one_sentence_and_costs_nothing(
     run = tmp_path / "run"
     process = start(command(run, corpus))
     wait_for_step(process, run, 33)
-    listed = subprocess.run(["ps", "-ww", "-eo", "pid,args"], capture_output=True, text=True, check=True)
+    listed = subprocess.run(
+        ["ps", "-ww", "-eo", "pid,args"], capture_output=True, text=True, check=True
+    )
     lines = [each.split() for each in listed.stdout.splitlines()]
     (number,) = [int(line[0]) for line in lines if "regard.peer" in line and str(run) in line]
     os.kill(number, signal.SIGKILL)

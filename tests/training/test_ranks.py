@@ -35,7 +35,7 @@ def test_two_processes_compute_what_one_computes(tmp_path: Path, corpus: Corpus,
     for before, after in zip(journal(one)[:10], journal(two)[:10], strict=True):
         assert after["loss"] == pytest.approx(before["loss"], abs=1e-5)
     assert validations(two) == pytest.approx(validations(one), abs=1e-2)
-    assert saved_steps(two) == saved_steps(one) == [40, 140, STEPS]  # the best and the last two
+    assert saved_steps(two) == saved_steps(one) == [140, STEPS]
 
 
 def validations(run: Path) -> list[float]:
@@ -66,3 +66,9 @@ def test_a_signal_saves_a_lost_process_is_replaced_and_the_end_is_the_same(
     assert tensors(run, STEPS) == tensors(two, STEPS)
     assert journal(run) == journal(two)
     assert strays(run) == []
+
+
+def test_all_processes_stop_early_together(tmp_path: Path, corpus: Corpus) -> None:
+    wild = ("training.optimizer.rate=1", "training.validate_every=5", "training.patience=1")
+    finish(begin(tmp_path / "run", corpus, 2, *wild))
+    assert saved_steps(tmp_path / "run")[-1] < STEPS

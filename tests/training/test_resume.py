@@ -210,14 +210,26 @@ def test_a_step_is_saved_once_however_many_reasons_there_are(
 def test_early_stopping_ends_the_run_for_good_and_keeps_the_best(
     tmp_path: Path, corpus: Corpus
 ) -> None:
-    """The score of so few steps is 0 each time: the first is never beaten."""
-    settings = ("training.validate_every=2", "training.patience=3", "training.metric=exact")
+    """Of equal scores the one with the lower loss is better, and such a rate makes it rise."""
+    settings = (
+        "training.validate_every=2",
+        "training.patience=3",
+        "training.metric=exact",
+        "training.optimizer.rate=0.5",
+    )
     run = train_small(tmp_path / "run", corpus, *settings, steps=100, save_every=1)
-    assert saved_steps(run.path) == [2, 7, 8]
-    assert progress(run.path, 8)["finished"]
+    found = {
+        record["step"]: (record["exact"], -record["loss"])
+        for record in journal(run.path)
+        if record["event"] == "validation"
+    }
     best = run.checkpoints().best()
     assert best is not None
-    assert best.step == 2
+    assert found[best.step] == max(found.values())
+    last = best.step + 2 * 3
+    assert max(found) == last < 100
+    assert saved_steps(run.path) == [best.step, last - 1, last]
+    assert progress(run.path, last)["finished"]
     before = {path: path.read_bytes() for path in run.path.rglob("*.safetensors")}
     with at_step(1, crash):
         train_small(tmp_path / "run", corpus, *settings, steps=100, save_every=1)
