@@ -47,11 +47,12 @@ class Search(Settings, ABC):
 
 
 def normaliser(scores: Tensor) -> Tensor:
-    """log of the sum of exponentials of each row (R, V): what makes scores log-probabilities."""
-    highest = scores.amax(dim=1, keepdim=True)
-    if float(highest.abs().max()) < SAFE:  # no need to shift them first, which is a whole pass
-        return scores.exp().sum(dim=1).log_()
-    return (scores - highest).exp_().sum(dim=1).log_().add_(highest[:, 0])
+    """log of the sum of exponentials of each row (R, V): what makes scores log-probabilities.
+
+    A few rows at a time, so that the exponentials never leave the cache.
+    """
+    rows = max(1, CHUNK // scores.shape[1])
+    return torch.cat([part.logsumexp(dim=1) for part in scores.split(rows)])
 
 
 def rule_out(scores: Tensor, prefix: Optional[Padded], place: int) -> Tensor:
@@ -75,8 +76,8 @@ def _forced(scores: Tensor, prefix: Padded, place: int) -> Optional[tuple[Tensor
     return forced, torch.full_like(scores, -math.inf).scatter(1, tokens, scores.gather(1, tokens))
 
 
-SAFE = 50.0
-"""Exponentials of numbers up to this size, and their sum over a vocabulary, fit a float."""
+CHUNK = 2**17
+"""Scores whose exponentials are held at a time."""
 
 BLOCK = 64
 
