@@ -11,9 +11,8 @@ _TRIM_THRESHOLD, _MMAP_MAX = -1, -4  # the names of glibc's mallopt(3)
 def keep_memory() -> bool:
     """Tell glibc to serve large blocks from its heap and never to shrink it.
 
-    By default each tensor of more than some megabytes is mapped anew from the system and handed
-    back when freed, so every training step touches all its memory for the first time again:
-    half of the time of a small Transformer. Does nothing where there is no glibc.
+    By default a large tensor is mapped anew from the system and handed back when freed, so that
+    every step touches its memory for the first time again. Does nothing where there is no glibc.
     """
     if not sys.platform.startswith("linux"):
         return False
