@@ -85,7 +85,8 @@ class Ranks:
                     peer.terminate()
                 raise
             finally:
-                distributed.destroy_process_group()
+                if distributed.is_initialized():
+                    distributed.destroy_process_group()
                 for peer in peers:
                     peer.wait()
                 torch.set_num_threads(threads)
