@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import torch
 from ctranslate2.converters.converter import Converter
@@ -20,7 +21,7 @@ def convert(model: EncoderDecoder, config: TransformerConfig, size: int, folder:
     _Converter(model, config, size).convert(str(folder), force=True)
 
 
-class _Converter(Converter):  # type: ignore[misc]
+class _Converter(Converter):
     def __init__(self, model: EncoderDecoder, config: TransformerConfig, size: int) -> None:
         self.model = model
         self.config = config
@@ -54,7 +55,7 @@ class _Converter(Converter):  # type: ignore[misc]
         return spec
 
 
-def _embed(side, embeddings, part, width: int) -> None:  # type: ignore[no-untyped-def]
+def _embed(side: Any, embeddings: Any, part: Any, width: int) -> None:
     side.scale_embeddings = True
     embeddings.weight = part.embedding.tokens.weight.detach()
     side.position_encodings.encodings = Sinusoidal(width)._table(1024)
@@ -62,28 +63,28 @@ def _embed(side, embeddings, part, width: int) -> None:  # type: ignore[no-untyp
         _norm(side.layer_norm, part.norm)
 
 
-def _norm(spec, norm: nn.LayerNorm) -> None:  # type: ignore[no-untyped-def]
+def _norm(spec: Any, norm: nn.LayerNorm) -> None:
     spec.gamma, spec.beta = norm.weight.detach(), norm.bias.detach()
 
 
-def _linear(spec, weight: torch.Tensor, bias: torch.Tensor) -> None:  # type: ignore[no-untyped-def]
+def _linear(spec: Any, weight: torch.Tensor, bias: torch.Tensor) -> None:
     spec.weight, spec.bias = weight.detach().contiguous(), bias.detach().contiguous()
 
 
-def _self_attention(spec, attention: SelfAttention, norm: nn.LayerNorm) -> None:  # type: ignore[no-untyped-def]
+def _self_attention(spec: Any, attention: SelfAttention, norm: nn.LayerNorm) -> None:
     _norm(spec.layer_norm, norm)
     _linear(spec.linear[0], attention.project.weight, attention.project.bias)
     _linear(spec.linear[1], attention.output.weight, attention.output.bias)
 
 
-def _cross_attention(spec, attention: CrossAttention, norm: nn.LayerNorm) -> None:  # type: ignore[no-untyped-def]
+def _cross_attention(spec: Any, attention: CrossAttention, norm: nn.LayerNorm) -> None:
     _norm(spec.layer_norm, norm)
     _linear(spec.linear[0], attention.query.weight, attention.query.bias)
     _linear(spec.linear[1], attention.project.weight, attention.project.bias)
     _linear(spec.linear[2], attention.output.weight, attention.output.bias)
 
 
-def _feed_forward(spec, layer: nn.Module) -> None:  # type: ignore[no-untyped-def]
+def _feed_forward(spec: Any, layer: Any) -> None:
     _norm(spec.layer_norm, layer.around_feed_forward.norm)
     _linear(spec.linear_0, layer.feed_forward.expand.weight, layer.feed_forward.expand.bias)
     _linear(spec.linear_1, layer.feed_forward.contract.weight, layer.feed_forward.contract.bias)

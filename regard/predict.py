@@ -72,11 +72,11 @@ class Predictor:
         self.workers = workers
         self.cut = 0  # lines of which only the first `longest` pieces were read
 
-    @overload  # a str is a sequence too, but this comes first
-    def __call__(self, text: str) -> str: ...  # type: ignore[overload-overlap]
     @overload
-    def __call__(self, text: Sequence[str]) -> list[str]: ...
-    def __call__(self, text: Union[str, Sequence[str]]) -> Union[str, list[str]]:
+    def __call__(self, text: str) -> str: ...
+    @overload
+    def __call__(self, text: list[str]) -> list[str]: ...
+    def __call__(self, text: Union[str, list[str]]) -> Union[str, list[str]]:
         """A sentence to its translation, or a list of them to a list."""
         if isinstance(text, str):
             return next(self.predict([text])).text

@@ -16,6 +16,8 @@ from pathlib import Path
 import torch
 import torch.distributed as distributed
 from torch import Tensor
+from torch.distributed.distributed_c10d import PrefixStore
+from torch.distributed.rendezvous import rendezvous
 
 from regard.data.batch import Batch
 from regard.problem import Problem
@@ -46,8 +48,9 @@ class Ranks:
     @staticmethod
     def meet(place: Path, rank: int, size: int) -> Ranks:
         """Meet at a file the processes that `with_peers` started."""
-        os.environ.setdefault("GLOO_SOCKET_IFNAME", "lo")  # they are all on this machine
-        store = distributed.FileStore(str(place), size)  # type: ignore[attr-defined]
+        if sys.platform.startswith("linux"):
+            os.environ.setdefault("GLOO_SOCKET_IFNAME", "lo")  # they are all on this machine
+        store, _, _ = next(rendezvous(f"file://{place}", rank, size))
         store.set_timeout(timedelta(minutes=5))
         with _together():
             distributed.init_process_group(
@@ -59,9 +62,9 @@ class Ranks:
     def with_peers(self, run: Path, size: int) -> Iterator[Ranks]:
         """`size` processes of one thread each, of which this is the first.
 
-        On a processor with few cores they are faster than as many threads in one process, which
-        wait for each other at every operation instead of once a step, and they suffer far less
-        from other programs. Where torchrun has started processes there are no others.
+        Threads in one process wait for each other at every operation, processes once a step: so
+        other programs disturb them far less (docs/performance.md). Where torchrun has started
+        processes there are no others.
         """
         if self.size > 1 or size == 1:
             yield self
@@ -140,11 +143,11 @@ def _meet(size: int) -> None:
     The store outlives the processes, and after a restart gloo would find the addresses of the
     dead there, so that it fails or hangs (seen with torch 2.13; akin to pytorch issue 135712).
     """
-    store, rank, _ = next(distributed.rendezvous("env://"))  # type: ignore[attr-defined]
+    store, rank, _ = next(rendezvous("env://"))
     place = f"regard/{os.environ.get('TORCHELASTIC_RESTART_COUNT', '0')}/{next(_meetings)}"
     distributed.init_process_group(
         "gloo",
-        store=distributed.PrefixStore(place, store),  # type: ignore[attr-defined]
+        store=PrefixStore(place, store),
         rank=rank,
         world_size=size,
         timeout=PATIENCE,
