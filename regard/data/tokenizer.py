@@ -12,7 +12,7 @@ from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from itertools import chain
 from pathlib import Path
 from typing import Any, Literal
@@ -36,6 +36,7 @@ _SMALL_ALPHABET = 1_000
 _FEW_LINES = 64
 _WORD = re.compile("\u2581[^\u2581]*|[^\u2581]+")  # U+2581 stands for a space
 _DRAWS = 32
+_REMEMBERED = 400_000
 _FORMAT = "regard tokenizer 1"
 
 
@@ -115,6 +116,7 @@ class SentencePiece(Tokenizer):
         ]
         if reserved != [PAD, BOS, EOS, UNKNOWN]:
             raise ValueError("the reserved ids are not 0 to 3")
+        self._cut_of = lru_cache(_REMEMBERED)(self._random_cut)
 
     @property
     def size(self) -> int:
@@ -130,25 +132,20 @@ class SentencePiece(Tokenizer):
     def sample(self, lines: Sequence[str], sampling: float, seed: int) -> list[list[int]]:
         """Cuts drawn here and not by the library, whose random numbers cannot be repeated.
 
-        SentencePiece 0.2.2 mixes a number of the process into every seed. A word keeps a few
-        draws for its later occurrences, so that frequent words cost a look-up.
+        SentencePiece 0.2.2 mixes a number of the process into every seed. Each word has a fixed
+        set of random cuts and an occurrence takes one of them, so that most cost a look-up.
         """
         if not sampling:
             return self.encode(lines)
-        draw, cut = random.Random(seed).random, _CUTS[self.kind]
-        drawn: dict[str, list[list[int]]] = {}
-        sampled = []
-        for line in lines:
-            ids: list[int] = []
-            for word in _WORD.findall(self._processor.normalize(line)):
-                known = drawn.setdefault(word, [])
-                place = int(draw() * _DRAWS)
-                if place >= len(known):
-                    place = len(known)
-                    known.append(self._ids(cut(word, self._scores, sampling, draw)))
-                ids += known[place]
-            sampled.append(ids)
-        return sampled
+        draw, cut_of, split = random.Random(seed).random, self._cut_of, _WORD.findall
+        return [
+            list(chain(*[cut_of(word, int(draw() * _DRAWS), sampling) for word in split(text)]))
+            for text in map(self._processor.normalize, lines)
+        ]
+
+    def _random_cut(self, word: str, number: int, sampling: float) -> list[int]:
+        draw = random.Random(f"{number} {word}").random
+        return self._ids(_CUTS[self.kind](word, self._scores, sampling, draw))
 
     @cached_property
     def _scores(self) -> dict[str, float]:
