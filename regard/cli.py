@@ -30,6 +30,11 @@ RunFolder = Annotated[Path, typer.Argument(metavar="RUN", help="The folder of a 
 BeamWidth = Annotated[Optional[int], typer.Option(min=1, help="Hypotheses kept; 1 is greedy.")]
 Workers = Annotated[Optional[int], typer.Option(min=1, help="Processes; all cores if not given.")]
 BatchTokens = Annotated[int, typer.Option(min=1, help="Source tokens translated together.")]
+Int8 = Annotated[bool, typer.Option("--int8", help="Eight-bit weights: faster, less exact.")]
+Shortlist = Annotated[
+    int,
+    typer.Option(min=0, max=100, help="Target pieces tried for each source piece; 0: all."),
+]
 Lowercase = Annotated[bool, typer.Option(help="Ignore case in the scores.")]
 Tokenize = Annotated[str, typer.Option(help="sacreBLEU's tokenizer for BLEU: 13a, none, ...")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
@@ -106,6 +111,8 @@ def translate(
     ] = None,
     batch_tokens: BatchTokens = 2048,
     workers: Workers = None,
+    int8: Int8 = False,
+    shortlist: Shortlist = 0,
 ) -> None:
     """Translate lines; order and empty lines are kept."""
     from regard.data.corpus import read_plain
@@ -119,7 +126,9 @@ def translate(
     else:
         search = _beam(experiment.config.search, beam, best, length_penalty)
     lines = read_plain(input) if input else read_plain(sys.stdin.buffer)
-    predictor = experiment.predictor(search, batch_tokens, workers or cores(), say=_say)
+    predictor = experiment.predictor(
+        search, batch_tokens, workers or cores(), int8, shortlist, say=_say
+    )
     prefixes = read_plain(prefix) if prefix else None
     typing = input is None and sys.stdin.isatty()  # each line is answered at once
     predictions = predictor.predict(lines, prefixes, 1 if typing else WINDOW)
@@ -168,6 +177,8 @@ def evaluate(
     lowercase: Lowercase = False,
     tokenize: Tokenize = "13a",
     output: Annotated[Optional[Path], typer.Option(help="Keep the translations here.")] = None,
+    int8: Int8 = False,
+    shortlist: Shortlist = 0,
     json: AsJson = False,
 ) -> None:
     """BLEU, chrF, TER, exact match and perplexity on a test set, each with its signature."""
@@ -181,7 +192,15 @@ def evaluate(
     search = _beam(Run.open(run).config.search, beam, 1, length_penalty)
     metrics = check(TextMetrics, {"lowercase": lowercase, "tokenize": tokenize})
     result = evaluation.evaluate(
-        run, source=source, target=target, pairs=pairs, search=search, metrics=metrics, say=_say
+        run,
+        source=source,
+        target=target,
+        pairs=pairs,
+        search=search,
+        metrics=metrics,
+        int8=int8,
+        shortlist=shortlist,
+        say=_say,
     )
     if output is not None:
         with _writing(output) as write:

@@ -40,6 +40,8 @@ def evaluate(
     pairs: Optional[PathLike] = None,
     search: Optional[Search] = None,
     metrics: TextMetrics = PLAIN,
+    int8: bool = False,
+    shortlist: int = 0,
     say: Callable[[str], None] = print,
 ) -> Evaluation:
     """Translate the source and score the result against the target; perplexity comes along.
@@ -48,7 +50,9 @@ def evaluate(
     """
     experiment = Run.open(Path(run))
     sources, references = _text(experiment, Files(source, target, pairs), say)
-    predictor = experiment.predictor(search, workers=cores(), say=say)
+    predictor = experiment.predictor(
+        search, workers=cores(), int8=int8, shortlist=shortlist, say=say
+    )
     outputs = predictor(sources)
     _say_cut(predictor, say)
     scored = list(predictor.score(zip(sources, references, strict=True)))

@@ -103,6 +103,30 @@ def test_greedy_search_and_a_beam_that_is_too_narrow(regard: Any, folder: Path) 
     assert "a beam of 2 cannot give the 3 best" in refused.err
 
 
+def test_eight_bits_and_a_shortlist_still_translate(regard: Any, folder: Path) -> None:
+    lines = some_lines(200, seed=79)
+    right = [turned(line) for line in lines]
+    data = "\n".join(lines).encode()
+    for options in (["--int8"], ["--shortlist", 3], ["--int8", "--shortlist", 3]):
+        result = regard("translate", folder / "able", *options, stdin=data)
+        assert result.code == 0
+        same = sum(map(str.__eq__, result.lines, right))
+        assert same > 0.9 * len(right)
+    assert (folder / "able" / "likely.npy").exists()
+    (folder / "able" / "likely.npy").write_bytes(b"damaged")
+    assert regard("translate", folder / "able", *options, stdin=data).lines == result.lines
+    assert regard("evaluate", folder / "able", "--int8", "--shortlist", 3).code == 0
+    assert regard("translate", folder / "able", "--shortlist", 101).code == 2
+
+
+def test_workers_give_what_one_gives(regard: Any, folder: Path) -> None:
+    data = "\n".join(some_lines(300, seed=80)).encode()
+    alone = regard("translate", folder / "able", "--workers", 1, stdin=data)
+    together = regard("translate", folder / "able", "--workers", 2, stdin=data)
+    assert len(alone.lines) == 300
+    assert together.lines == alone.lines
+
+
 def test_sampling_follows_from_its_seed(regard: Any, folder: Path) -> None:
     def sample(seed: int, *more: Any) -> list[str]:
         arguments = ("translate", folder / "weak", "--sample", "--seed", seed, *more)

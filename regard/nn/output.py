@@ -37,6 +37,10 @@ class Output(nn.Module, ABC):
     def loss(self, hidden: Tensor, state: State, target: Tensor, mask: Tensor) -> Loss:
         """The loss of target (B, T) where the mask (B, T) is true; never holds all scores."""
 
+    @abstractmethod
+    def narrow(self, choices: Tensor) -> Output:
+        """The same with these ids (N,) as its only choices, numbered anew."""
+
 
 class Projection(Output):
     """softmax(W h) over the vocabulary; W may be the embedding itself (Press & Wolf 2017).
@@ -52,6 +56,9 @@ class Projection(Output):
 
     def scores(self, hidden: Tensor, state: State) -> Tensor:
         return hidden @ self.weight.t()
+
+    def narrow(self, choices: Tensor) -> Projection:
+        return Projection(self.weight[choices], self.smoothing)
 
     def loss(self, hidden: Tensor, state: State, target: Tensor, mask: Tensor) -> Loss:
         smoothing = self.smoothing if self.training else 0.0

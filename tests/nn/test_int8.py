@@ -1,0 +1,42 @@
+"""Eight-bit products: near the exact ones, in every place where there is a linear map."""
+
+from __future__ import annotations
+
+import torch
+from torch import nn
+
+from regard.data.batch import Padded
+from regard.models.transformer import TransformerConfig
+from regard.nn.int8 import Int8Linear, Int8Projection, use_int8
+from regard.search.beam import Beam
+
+
+@torch.no_grad()
+def test_a_product_is_right_to_a_few_percent() -> None:
+    torch.manual_seed(0)
+    exact = nn.Linear(128, 384)
+    exact.weight.data[5] *= 100  # a row of another size has steps of its own
+    x = torch.randn(3, 7, 128)
+    rough = Int8Linear(exact.weight, exact.bias)(x)
+    error = (rough - exact(x)).norm(dim=(0, 1)) / exact(x).norm(dim=(0, 1))
+    assert rough.shape == (3, 7, 384)
+    assert float(error.max()) < 0.04
+    assert float(error.max()) > 0  # it is not the exact product after all
+
+
+def test_rows_of_zeros_stay_zeros() -> None:
+    product = Int8Linear(torch.zeros(4, 8), torch.arange(4.0))
+    assert torch.equal(product(torch.randn(2, 8)), torch.arange(4.0).expand(2, 4))
+
+
+def test_no_exact_map_is_left_in_a_model_and_it_still_translates() -> None:
+    torch.manual_seed(0)
+    model = TransformerConfig(layers=2, width=32, inner=48, heads=2).build(50, 50).eval()
+    source = Padded.of([[7, 8, 9, 2], [4, 2]])
+    before = model.generate(source, Beam(beam=2))
+    use_int8(model)
+    assert not any(isinstance(part, nn.Linear) for part in model.modules())
+    assert isinstance(model.output, Int8Projection)
+    after = model.generate(source, Beam(beam=2))
+    for exact, rough in zip(before, after, strict=True):
+        assert abs(exact[0].score - rough[0].score) < 0.05
