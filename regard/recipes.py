@@ -94,18 +94,55 @@ def big() -> Config:
     return config.model_copy(update={"model": model, "training": training})
 
 
-def lstm_attention() -> Config:
-    """A bidirectional LSTM encoder and an LSTM decoder with additive attention."""
+def _recurrent(model: RecurrentConfig) -> Config:
     return tiny().model_copy(
         update={
-            "model": RecurrentConfig(width=256),
+            "model": model,
             "training": TrainingSettings(optimizer=OptimizerSettings(rate=2e-3, warmup=300)),
         }
     )
 
 
+def rnn_plain() -> Config:
+    """LSTMs with one fixed vector between them and a reversed source (Sutskever et al. 2014)."""
+    return _recurrent(RecurrentConfig(width=160, layers=2, attention="none", direction="backward"))
+
+
+def rnn_attention() -> Config:
+    """The plain tanh cell with additive attention (Bahdanau et al. 2014)."""
+    return _recurrent(RecurrentConfig(width=240, cell="rnn"))
+
+
+def rnn_luong() -> Config:
+    """LSTMs with multiplicative attention after each step and input feeding (Luong et al. 2015)."""
+    return _recurrent(
+        RecurrentConfig(width=192, attention="after", score="multiplicative", input_feeding=True)
+    )
+
+
+def gru_attention() -> Config:
+    """Gated recurrent units, read both ways, with additive attention."""
+    return _recurrent(RecurrentConfig(width=208, cell="gru"))
+
+
+def lstm_attention() -> Config:
+    """A bidirectional LSTM encoder and an LSTM decoder with additive attention."""
+    return _recurrent(RecurrentConfig(width=192))
+
+
 RECIPES: dict[str, Callable[[], Config]] = {
-    recipe.__name__: recipe for recipe in (tiny, small, base, big, lstm_attention)
+    recipe.__name__: recipe
+    for recipe in (
+        tiny,
+        small,
+        base,
+        big,
+        rnn_plain,
+        rnn_attention,
+        rnn_luong,
+        gru_attention,
+        lstm_attention,
+    )
 }
 
 

@@ -1,4 +1,5 @@
-"""Recurrent encoder-decoder with attention (Bahdanau et al. 2014, arXiv 1409.0473)."""
+"""Recurrent encoder-decoders (Sutskever et al. 2014, arXiv 1409.3215; Cho et al. 2014, arXiv
+1406.1078), which see the source through one fixed vector or through attention."""
 
 from __future__ import annotations
 
@@ -11,17 +12,36 @@ from torch import Tensor, nn
 from regard.config import Settings
 from regard.data.batch import Padded
 from regard.models.base import Decoder, Encoded, Encoder, EncoderDecoder
+from regard.nn.blocks import Embedding
 from regard.nn.dropout import Dropout
 from regard.nn.embedding import Tying, share_embeddings
+from regard.nn.linear import linear
 from regard.nn.output import Projection
-from regard.nn.recurrent import AdditiveAttention, BothWays
+from regard.nn.position import Position
+from regard.nn.recurrent import CellKind, Memory, Reading, Stack, ends, turn
+from regard.nn.scores import Attention, Prepared, ScoreKind, build_score
 from regard.nn.state import State
+
+Direction = Literal["forward", "backward", "both"]
+"""How the encoder reads. Backward is the reversed source of Sutskever et al. 2014."""
+
+Looking = Literal["none", "before", "after"]
+"""When a decoder looks at the source: never, it is given one fixed vector; before each step
+(Bahdanau et al. 2014); after each step (Luong et al. 2015)."""
 
 
 class RecurrentConfig(Settings):
+    """Unless others are given: an LSTM that reads both ways, and Bahdanau's attention."""
+
     kind: Literal["recurrent"] = "recurrent"
-    layers: int = Field(default=1, ge=1)
-    decoder_layers: Optional[int] = Field(default=None, ge=1)  # None: as many as the encoder
+    cell: CellKind = "lstm"
+    direction: Direction = "both"
+    layers: int = Field(default=1, ge=1, le=4)
+    decoder_layers: Optional[int] = Field(default=None, ge=1, le=4)  # None: as many as the encoder
+    residual: bool = False  # around each layer above the first
+    attention: Looking = "before"
+    score: ScoreKind = "additive"  # of the attention, where there is one
+    input_feeding: bool = False  # with attention after the step, what it found enters the next
     width: int = Field(default=256, ge=2)
     tying: Tying = "all"
     dropout: float = Field(default=0.2, ge=0, lt=1)
@@ -29,87 +49,215 @@ class RecurrentConfig(Settings):
 
     @model_validator(mode="after")
     def _fits(self) -> RecurrentConfig:
-        if self.width % 2:
+        if self.direction == "both" and self.width % 2:
             raise ValueError("an encoder that reads both ways needs an even width")
+        if self.input_feeding and self.attention != "after":
+            raise ValueError("input feeding needs attention=after, as it feeds what that found")
+        if self.residual and max(self.layers, self.decoder_layers or 1) == 1:
+            raise ValueError("residual connections need a second layer to go around")
         return self
+
+    @property
+    def forwards(self) -> int:
+        """How many columns of the encoder's output come from reading forwards."""
+        return {"forward": self.width, "backward": 0, "both": self.width // 2}[self.direction]
 
     def build(self, source_size: int, target_size: int) -> EncoderDecoder:
         source, target, weight = share_embeddings(source_size, target_size, self.width, self.tying)
         return EncoderDecoder(
             RecurrentEncoder(self, source),
-            RecurrentDecoder(self, target),
+            self._decoder(target),
             Projection(weight, self.smoothing),
         )
+
+    def _decoder(self, tokens: nn.Embedding) -> Decoder:
+        if self.attention == "none":
+            return FixedContext(self, tokens)
+        if self.attention == "before":
+            return AttentionBefore(self, tokens)
+        return InputFeeding(self, tokens) if self.input_feeding else AttentionAfter(self, tokens)
 
     @classmethod
     def miniatures(cls) -> list[RecurrentConfig]:
         """Small members which together use every option; the contract tests run each."""
         small = cls(width=16, dropout=0.0)
+        deep = small.model_copy(update={"layers": 2, "residual": True})
         return [
             small,
-            small.model_copy(update={"layers": 2, "tying": "none"}),
+            small.model_copy(update={"cell": "rnn", "direction": "backward", "score": "dot"}),
+            deep.model_copy(update={"cell": "gru", "score": "multiplicative", "tying": "none"}),
+            small.model_copy(update={"attention": "none", "cell": "gru", "layers": 2}),
+            deep.model_copy(
+                update={"attention": "none", "direction": "backward", "decoder_layers": 1}
+            ),
+            small.model_copy(update={"attention": "after", "cell": "rnn", "tying": "target"}),
+            deep.model_copy(
+                update={"attention": "after", "direction": "forward", "score": "multiplicative"}
+            ),
+            deep.model_copy(
+                update={
+                    "attention": "after",
+                    "input_feeding": True,
+                    "score": "dot",
+                    "layers": 1,
+                    "decoder_layers": 3,
+                }
+            ),
         ]
 
 
 class RecurrentEncoder(Encoder):
     def __init__(self, config: RecurrentConfig, tokens: nn.Embedding) -> None:
         super().__init__()
-        self.tokens = tokens
-        self.scale = config.width**0.5
+        self.words = _words(config, tokens)
+        self.first, *upper = (
+            Reading(config.cell, config.width, config.forwards) for _ in range(config.layers)
+        )
+        self.upper = nn.ModuleList(upper)
+        self.residual = config.residual
         self.dropout = Dropout(config.dropout)
-        self.read = BothWays(config.width, config.layers, config.dropout)
 
     def forward(self, source: Padded) -> Encoded:
-        x = self.dropout(self.tokens(source.values) * self.scale)  # (B, S, D)
-        return Encoded(self.dropout(self.read(x, source.lengths)), source.mask)
+        backwards = turn(source.mask)
+        x = self.first(self.words(source.values), backwards)  # (B, S, D)
+        for layer in self.upper:
+            written = layer(self.dropout(x), backwards)
+            x = x + written if self.residual else written
+        return Encoded(self.dropout(x), source.mask)
 
 
-class RecurrentDecoder(Decoder):
-    """s_i = f(s_{i-1}, y_{i-1}, c_i), where c_i is what s_{i-1} finds in the source.
+class FixedContext(Decoder):
+    """s_t = f(s_{t-1}, y_{t-1}, c) and g(s_t, c, y_{t-1}): one c for all steps, in which the whole
+    source must find room (Cho et al. 2014, arXiv 1406.1078).
 
-    Its past: (h, c) of each LSTM layer, (R, D).
+    Shared: c (B, D). Its past: the memory of each layer.
     """
 
     def __init__(self, config: RecurrentConfig, tokens: nn.Embedding) -> None:
         super().__init__()
-        width, layers = config.width, config.decoder_layers or config.layers
-        self.tokens = tokens
-        self.scale = width**0.5
+        self.forwards = config.forwards
+        self.words = _words(config, tokens)
+        self.stack = _stack(config, inputs=2 * config.width)
+        self.readout = linear(3 * config.width, config.width)
         self.dropout = Dropout(config.dropout)
-        self.begin = nn.Linear(width, layers * width)
-        self.attention = AdditiveAttention(width)
-        self.cells = nn.ModuleList(
-            nn.LSTMCell(2 * width if layer == 0 else width, width) for layer in range(layers)
-        )
-        self.readout = nn.Linear(3 * width, width)
 
     def start(self, encoded: Encoded) -> State:
-        lengths = encoded.mask.sum(dim=1, keepdim=True)
-        mean = (encoded.output * encoded.mask[:, :, None]).sum(dim=1) / lengths  # (B, D)
-        first = torch.tanh(self.begin(mean)).chunk(len(self.cells), dim=-1)
-        past = tuple((h, torch.zeros_like(h)) for h in first)
-        prepared = self.attention.prepare(encoded.output)
-        return State(shared=(prepared, encoded.output, encoded.mask), past=past)
+        c = ends(encoded.output, encoded.mask, self.forwards)
+        return State(shared=c, past=self.stack.start(c))
 
     def forward(self, tokens: Tensor, state: State) -> tuple[Tensor, State]:
-        prepared, source, mask = cast(tuple[Tensor, Tensor, Tensor], state.shared)
-        past = cast(tuple[tuple[Tensor, Tensor], ...], state.past)
-        x = self.dropout(self.tokens(tokens) * self.scale)  # (R, T, D)
-        hidden = []
-        for y in x.unbind(dim=1):
-            c = self.attention(past[-1][0], prepared, source, mask)
-            past = self._step(torch.cat([y, c], dim=-1), past)
-            hidden.append(torch.cat([past[-1][0], c, y], dim=-1))
-        read = torch.tanh(self.readout(torch.stack(hidden, dim=1)))  # (R, T, D)
+        y = self.words(tokens)  # (R, T, D)
+        c = cast(Tensor, state.shared).repeat_interleave(state.copies, dim=0)[:, None].expand_as(y)
+        s, past = self.stack(torch.cat([y, c], dim=-1), cast(tuple[Memory, ...], state.past))
+        read = self.readout(torch.cat([s, c, y], dim=-1)).tanh()
         return self.dropout(read), state.advance(past, by=tokens.shape[1])
 
-    def _step(
-        self, x: Tensor, past: tuple[tuple[Tensor, Tensor], ...]
-    ) -> tuple[tuple[Tensor, Tensor], ...]:
-        """One token through the stack of cells; x (R, 2D)."""
-        after = []
-        for cell, before in zip(self.cells, past, strict=True):
-            h, c = cell(x, before)
-            after.append((h, c))
-            x = self.dropout(h)
-        return tuple(after)
+
+class AttentionBefore(Decoder):
+    """c_t is what s_{t-1} finds in the source; s_t = f(s_{t-1}, y_{t-1}, c_t) and
+    g(s_t, c_t, y_{t-1}) (Bahdanau et al. 2014, arXiv 1409.0473).
+
+    Shared: the source as the attention prepared it. Its past: the memory of each layer.
+    """
+
+    def __init__(self, config: RecurrentConfig, tokens: nn.Embedding) -> None:
+        super().__init__()
+        self.forwards = config.forwards
+        self.words = _words(config, tokens)
+        self.attention = Attention(build_score(config.score, config.width))
+        self.stack = _stack(config, inputs=2 * config.width)
+        self.readout = linear(3 * config.width, config.width)
+        self.dropout = Dropout(config.dropout)
+
+    def start(self, encoded: Encoded) -> State:
+        prepared = self.attention.prepare(encoded.output, encoded.mask)
+        c = ends(encoded.output, encoded.mask, self.forwards)
+        return State(shared=prepared, past=self.stack.start(c))
+
+    def forward(self, tokens: Tensor, state: State) -> tuple[Tensor, State]:
+        prepared = cast(Prepared, state.shared)
+        past = cast(tuple[Memory, ...], state.past)
+        y = self.words(tokens)  # (R, T, D)
+        entered, of_context = self.stack.split(y)
+        found, written = [], []
+        for known in entered:
+            c = self.attention(past[-1][0][:, None], prepared)  # (R, 1, D)
+            s, past = self.stack.step(torch.addmm(known, c[:, 0], of_context), past)
+            found.append(c)
+            written.append(s)
+        self.attention.join(len(entered))
+        s_c_y = torch.cat([torch.cat(written, dim=1), torch.cat(found, dim=1), y], dim=-1)
+        return self.dropout(self.readout(s_c_y).tanh()), state.advance(past, by=len(entered))
+
+
+class AttentionAfter(Decoder):
+    """s_t = f(s_{t-1}, y_{t-1}); a_t is what s_t finds in the source; tanh(W [a_t; s_t])
+    (Luong et al. 2015, arXiv 1508.04025).
+
+    Shared: the source as the attention prepared it. Its past: the memory of each layer.
+    """
+
+    def __init__(self, config: RecurrentConfig, tokens: nn.Embedding) -> None:
+        super().__init__()
+        self.forwards = config.forwards
+        self.words = _words(config, tokens)
+        self.stack = _stack(config, inputs=config.width)
+        self.attention = Attention(build_score(config.score, config.width))
+        self.readout = linear(2 * config.width, config.width)
+        self.dropout = Dropout(config.dropout)
+
+    def start(self, encoded: Encoded) -> State:
+        prepared = self.attention.prepare(encoded.output, encoded.mask)
+        c = ends(encoded.output, encoded.mask, self.forwards)
+        return State(shared=prepared, past=self.stack.start(c))
+
+    def forward(self, tokens: Tensor, state: State) -> tuple[Tensor, State]:
+        s, past = self.stack(self.words(tokens), cast(tuple[Memory, ...], state.past))
+        a = self.attention(s, cast(Prepared, state.shared))  # (R, T, D)
+        read = self.readout(torch.cat([a, s], dim=-1)).tanh()
+        return self.dropout(read), state.advance(past, by=tokens.shape[1])
+
+
+class InputFeeding(Decoder):
+    """Attention after the step, whose result r_t = tanh(W [a_t; s_t]) enters the next step:
+    s_t = f(s_{t-1}, y_{t-1}, r_{t-1}) (Luong et al. 2015, arXiv 1508.04025, section 3.3).
+
+    Shared: the source as the attention prepared it. Its past: each layer's memory, and r (R, D).
+    """
+
+    def __init__(self, config: RecurrentConfig, tokens: nn.Embedding) -> None:
+        super().__init__()
+        self.forwards = config.forwards
+        self.words = _words(config, tokens)
+        self.stack = _stack(config, inputs=2 * config.width)
+        self.attention = Attention(build_score(config.score, config.width))
+        self.readout = linear(2 * config.width, config.width)
+        self.dropout = Dropout(config.dropout)
+
+    def start(self, encoded: Encoded) -> State:
+        prepared = self.attention.prepare(encoded.output, encoded.mask)
+        c = ends(encoded.output, encoded.mask, self.forwards)
+        return State(shared=prepared, past=(self.stack.start(c), torch.zeros_like(c)))
+
+    def forward(self, tokens: Tensor, state: State) -> tuple[Tensor, State]:
+        prepared = cast(Prepared, state.shared)
+        past, r = cast(tuple[tuple[Memory, ...], Tensor], state.past)
+        entered, of_fed = self.stack.split(self.words(tokens))
+        read = []
+        for known in entered:
+            s, past = self.stack.step(torch.addmm(known, r, of_fed), past)
+            a = self.attention(s, prepared)  # (R, 1, D)
+            r = self.readout(torch.cat([a, s], dim=-1)[:, 0]).tanh()
+            read.append(r)
+        self.attention.join(len(entered))
+        return self.dropout(torch.stack(read, dim=1)), state.advance((past, r), by=len(entered))
+
+
+def _words(config: RecurrentConfig, tokens: nn.Embedding) -> Embedding:
+    """Their order is told by reading them in order, so no position is added."""
+    return Embedding(tokens, Position(), config.dropout)
+
+
+def _stack(config: RecurrentConfig, inputs: int) -> Stack:
+    layers = config.decoder_layers or config.layers
+    return Stack(config.cell, inputs, config.width, layers, config.residual, config.dropout)

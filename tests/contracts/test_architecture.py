@@ -171,7 +171,7 @@ def test_captured_equals_fast(config: Any) -> None:
         captured = scores_of(model, batch)
     close(fast, captured)
     found = [weight for passes in weights.values() for weight in passes]
-    assert found
+    assert all(weights.values())  # each attention that could be watched was
     for weight in found:
         close(weight.sum(dim=-1), torch.ones(weight.shape[:-1]))
 
@@ -205,7 +205,7 @@ def test_one_batch_can_be_overfitted(config: Any) -> None:
         optimizer.step()
     model.eval()
     assert model(batch).per_token < 0.15  # smoothing allows no less than 0.1
-    found = model.generate(batch.source, Beam(beam=2))
+    found = model.generate(batch.source, Beam(beam=1))
     rows = zip(batch.target.values, batch.target.lengths, strict=True)
     assert [hypotheses[0].tokens for hypotheses in found] == [
         tuple(row[: int(length) - 1].tolist()) for row, length in rows
