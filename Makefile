@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/ready
 
-.PHONY: demo test check learn faults bench clean
+.PHONY: demo test check learn faults bench bench-quality bench-growth clean
 
 demo: $(READY)
 	$(BIN)/regard demo
@@ -29,6 +29,17 @@ BENCH := .venv-bench
 
 bench: $(BENCH)/ready
 	$(BENCH)/bin/python -m benchmarks.speed --data $(DATA) --output benchmarks/results.json
+
+QUALITY_DATA ?= ../shared/data/multi30k-tok
+QUALITY_RUNS ?= benchmarks/runs
+
+bench-quality: $(BENCH)/ready
+	$(BENCH)/bin/python -m benchmarks.quality --data $(QUALITY_DATA) --runs $(QUALITY_RUNS) --output benchmarks/quality.json
+
+GROWTH_PAIRS ?= ../shared/data/tatoeba-en-de/train.tsv.gz
+
+bench-growth: $(BENCH)/ready
+	$(BENCH)/bin/python -m benchmarks.growth --pairs $(GROWTH_PAIRS) --output benchmarks/growth.json
 
 $(BENCH)/ready: pyproject.toml constraints.txt benchmarks/requirements.txt
 	test -x $(BENCH)/bin/python || $(PYTHON) -m venv $(BENCH)

@@ -8,6 +8,7 @@ from pathlib import Path
 ROOT = Path(__file__).parent.parent / "regard"
 
 LAYERS = [
+    {"__main__"},
     {"cli", "peer"},
     {"demo"},
     {"evaluation"},

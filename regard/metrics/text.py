@@ -81,7 +81,11 @@ def quick_score(name: str, outputs: Sequence[str], references: Sequence[str]) ->
 
 def _metrics(settings: TextMetrics) -> list[Metric]:
     return [
-        BLEU(lowercase=settings.lowercase, tokenize=settings.tokenize),
+        BLEU(
+            lowercase=settings.lowercase,
+            tokenize=settings.tokenize,
+            force=settings.tokenize == "none",  # the text is meant to be tokenised already
+        ),
         CHRF(lowercase=settings.lowercase),
         TER(case_sensitive=not settings.lowercase),
     ]
