@@ -74,7 +74,7 @@ def training(lines: list[str], folder: Path) -> dict[str, Any]:
 
 
 def translating(lines: list[str], run: Path, folder: Path) -> dict[str, Any]:
-    """Starting takes its time whatever comes after, so it is measured with one line and left out."""
+    """Starting takes the same time for any input: it is measured with one line and left out."""
     sources = [line.split("\t")[0] for line in lines[: 10 * LINES]]
     found: dict[str, Any] = {}
     for count in (1, LINES, 10 * LINES):

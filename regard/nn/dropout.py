@@ -57,7 +57,7 @@ class Dropout(nn.Module):
 
     def __init__(self, probability: float) -> None:
         super().__init__()
-        self.threshold = round(probability * 256)
+        self.most = self.threshold = round(probability * 256)
 
     def forward(self, x: Tensor) -> Tensor:
         if not self.training or self.threshold == 0:
@@ -69,3 +69,10 @@ class Dropout(nn.Module):
         if not self.training or self.threshold == 0:
             return x + y
         return _AddDropped.apply(x, y, self.threshold)
+
+
+def set_dropout(model: nn.Module, share: float) -> None:
+    """Let every dropout in a model work with this share of its probability."""
+    for part in model.modules():
+        if isinstance(part, Dropout):
+            part.threshold = round(part.most * share)

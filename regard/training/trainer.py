@@ -18,6 +18,7 @@ from regard.data.batch import Batch
 from regard.data.store import Batches, Place
 from regard.models.base import Model
 from regard.models.weights import all_finite, collect, install
+from regard.nn.dropout import set_dropout
 from regard.problem import Problem
 from regard.training.average import AverageSettings
 from regard.training.checkpoint import SAVE_ERRORS, Checkpoint, Checkpoints
@@ -34,6 +35,7 @@ class TrainingSettings(Settings):
     optimizer: OptimizerSettings = OptimizerSettings()
     average: AverageSettings = AverageSettings()
     accumulate: int = Field(default=1, ge=1)  # batches an update
+    dropout_begin: float = Field(default=1.0, ge=0, le=1)  # its share of dropout grows from this
     processes: Optional[int] = Field(default=None, ge=1)  # None: as many as there are cores
     seed: int = Field(default=1, ge=0, lt=2**32)
     save_every: int = Field(default=500, ge=1)
@@ -44,6 +46,14 @@ class TrainingSettings(Settings):
     validation_lines: int = Field(default=500, ge=1)  # decoded at a validation
     not_finite: Literal["skip", "stop"] = "skip"
     keep: int = Field(default=2, ge=2)
+
+    def dropout_at(self, step: int, steps: int) -> float:
+        """The share of dropout at a step: small models learn fast with little, end well with much.
+
+        The growth is linear and ends with the last of the steps.
+        """
+        done = (step - 1) / max(steps - 1, 1)
+        return self.dropout_begin + (1 - self.dropout_begin) * done
 
 
 @dataclass
@@ -158,6 +168,7 @@ class Trainer:
         tokens = sum(batch.tokens for batch in batches)
         # Seeding each step by its number makes resuming exact without saving a generator.
         torch.manual_seed(settings.seed * 1_000_003 + step * 1_009 + self.ranks.rank)
+        set_dropout(self.model, settings.dropout_at(step, self.steps))
         loss = self._backward([self.ranks.part(batch) for batch in batches], tokens)
         stop = 0.0 if self.stop_signal is None else 1.0
         parameters = list(self.model.parameters())

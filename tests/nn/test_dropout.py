@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from regard.nn.dropout import Dropout
+from regard.nn.dropout import Dropout, set_dropout
 
 
 @pytest.mark.parametrize("probability", [0.1, 0.3, 0.5])
@@ -53,3 +53,16 @@ def test_nothing_is_dropped_outside_training() -> None:
     dropout = Dropout(0.5).eval()
     assert dropout(x) is x
     assert torch.equal(dropout.add(x, x), x + x)
+
+
+def test_a_share_of_the_probability_can_be_set_for_a_whole_model() -> None:
+    model = torch.nn.Sequential(Dropout(0.5), torch.nn.Sequential(Dropout(0.25)))
+    x = torch.ones(100_000)
+    set_dropout(model, 0.5)
+    torch.manual_seed(0)
+    assert float((model[0](x) == 0).float().mean()) == pytest.approx(0.25, abs=0.01)
+    assert float((model[1](x) == 0).float().mean()) == pytest.approx(0.125, abs=0.01)
+    set_dropout(model, 0.0)
+    assert torch.equal(model(x), x)
+    set_dropout(model, 1.0)
+    assert float((model[0](x) == 0).float().mean()) == pytest.approx(0.5, abs=0.01)

@@ -90,7 +90,7 @@ def progress(run: Path, step: int) -> dict[str, Any]:
 def test_resuming_at_any_step_even_at_the_border_of_a_window_or_an_epoch(
     tmp_path: Path, corpus: Corpus
 ) -> None:
-    settings = ("batch.window=30", "batch.tokens=80")
+    settings = ("batch.window=30", "batch.tokens=80", "training.dropout_begin=0.3")
     train_small(tmp_path / "undisturbed", corpus, *settings, steps=12)
     places = []
     for step in range(1, 12):
@@ -103,6 +103,19 @@ def test_resuming_at_any_step_even_at_the_border_of_a_window_or_an_epoch(
     assert {"epoch": 1, "window": 0, "batch": 0} in places  # the border of an epoch
     assert any(place["window"] and not place["batch"] for place in places)  # of a window
     assert any(place["batch"] for place in places)  # neither
+
+
+def test_dropout_can_grow_from_nothing_to_all_of_it(tmp_path: Path, corpus: Corpus) -> None:
+    variants = {"none": ("0", "1"), "growing": ("0.5", "0"), "full": ("0.5", "1")}
+    losses = {}
+    for name, (most, begin) in variants.items():
+        settings = (f"model.dropout={most}", f"training.dropout_begin={begin}")
+        train_small(tmp_path / name, corpus, *settings, steps=6)
+        losses[name] = [each["loss"] for each in journal(tmp_path / name) if "rate" in each]
+    assert losses["growing"][0] == losses["none"][0] != losses["full"][0]
+    assert losses["growing"][-1] != losses["none"][-1]
+    begun_at_half = TrainingSettings(dropout_begin=0.5)
+    assert [begun_at_half.dropout_at(step, 5) for step in (1, 3, 5)] == [0.5, 0.75, 1.0]
 
 
 def test_a_crash_before_the_first_save_begins_again_without_a_trace(
