@@ -6,10 +6,12 @@ from typing import Annotated, Union
 
 from pydantic import Field
 
+from regard.models.convolutional import ByteNetConfig, ConvolutionalConfig
+from regard.models.language import LanguageConfig
 from regard.models.recurrent import RecurrentConfig
 from regard.models.transformer import TransformerConfig
 
 Architecture = Annotated[
-    Union[TransformerConfig, RecurrentConfig],
+    Union[TransformerConfig, RecurrentConfig, ConvolutionalConfig, ByteNetConfig, LanguageConfig],
     Field(discriminator="kind"),
 ]

@@ -45,6 +45,7 @@ class Model(nn.Module, ABC):
     """Anything that learns from sentence pairs and turns a source into targets."""
 
     longest: Optional[int] = None  # the most pieces on a side, EOS included, if there is a limit
+    reads_source: bool = True  # a language model reads none
 
     @abstractmethod
     def forward(self, batch: Batch) -> Loss: ...

@@ -1,0 +1,277 @@
+"""Convolutional models: ConvS2S, gated and with attention in each layer, and ByteNet, dilated and
+without attention. Both remember a fixed number of places: a step costs the same at any length."""
+
+from __future__ import annotations
+
+from typing import Literal, Optional, cast
+
+import torch
+from pydantic import Field, model_validator
+from torch import Tensor, nn
+from torch.nn import functional
+
+from regard.config import Settings
+from regard.data.batch import Padded
+from regard.models.base import Decoder, Encoded, Encoder, EncoderDecoder
+from regard.nn.attention import hide
+from regard.nn.blocks import Embedding
+from regard.nn.convolution import (
+    HALF,
+    DilatedBlock,
+    GatedConvolution,
+    GatedDecoderLayer,
+    scale_gradient,
+)
+from regard.nn.dropout import Dropout
+from regard.nn.embedding import Tying, share_embeddings
+from regard.nn.output import Projection
+from regard.nn.position import build_position
+from regard.nn.state import State
+
+
+class ConvolutionalConfig(Settings):
+    """ConvS2S (Gehring et al. 2017, arXiv 1705.03122).
+
+    `kernel` is the number of places that a convolution sees.
+    """
+
+    kind: Literal["convolutional"] = "convolutional"
+    layers: int = Field(default=5, ge=1)
+    decoder_layers: Optional[int] = Field(default=None, ge=1)  # None: as many as the encoder
+    width: int = Field(default=128, ge=2)
+    kernel: int = Field(default=3, ge=1)
+    position: Literal["learned", "sinusoidal"] = "learned"
+    max_length: int = Field(default=1024, ge=1)  # for learned positions alone
+    tying: Tying = "all"
+    dropout: float = Field(default=0.2, ge=0, lt=1)
+    smoothing: float = Field(default=0.1, ge=0, lt=1)
+
+    @model_validator(mode="after")
+    def _fits(self) -> ConvolutionalConfig:
+        if self.kernel % 2 == 0:
+            raise ValueError("an encoder that sees both sides alike needs an odd kernel")
+        if self.position == "sinusoidal" and self.width % 2:
+            raise ValueError("sinusoidal positions need an even width")
+        return self
+
+    def build(self, source_size: int, target_size: int) -> EncoderDecoder:
+        source, target, weight = share_embeddings(source_size, target_size, self.width, self.tying)
+        return EncoderDecoder(
+            ConvolutionalEncoder(self, source),
+            ConvolutionalDecoder(self, target),
+            Projection(weight, self.smoothing),
+            longest=self.max_length if self.position == "learned" else None,
+        )
+
+    @classmethod
+    def miniatures(cls) -> list[ConvolutionalConfig]:
+        """Small members which together use every option; the contract tests run each."""
+        small = cls(layers=2, width=16, dropout=0.0)
+        return [
+            small,
+            small.model_copy(
+                update={
+                    "layers": 1,
+                    "decoder_layers": 2,
+                    "kernel": 5,
+                    "position": "sinusoidal",
+                    "tying": "none",
+                }
+            ),
+            small.model_copy(
+                update={"width": 15, "kernel": 1, "max_length": 40, "tying": "target"}
+            ),
+        ]
+
+
+class ConvolutionalEncoder(Encoder):
+    """z = norm of a stack of x + GLU(x), scaled by sqrt(1/2) each. The output has two halves: the
+    keys z and the values z + e, where e is the embedding of a token and its place, which says what
+    stands there when z says what stands around it."""
+
+    def __init__(self, config: ConvolutionalConfig, tokens: nn.Embedding) -> None:
+        super().__init__()
+        c = config
+        self.asked_by = c.decoder_layers or c.layers
+        position = build_position(c.position, c.width, 1, c.max_length)
+        self.embedding = Embedding(tokens, position, c.dropout)
+        self.layers = nn.ModuleList(
+            GatedConvolution(c.width, c.kernel, c.dropout) for _ in range(c.layers)
+        )
+        self.norm = nn.LayerNorm(c.width)
+
+    def forward(self, source: Padded) -> Encoded:
+        real = source.mask[:, :, None].float()
+        embedded = self.embedding(source.values)  # (B, S, D)
+        x = embedded
+        for layer in self.layers:
+            x = (x + cast(GatedConvolution, layer).around(x, real)) * HALF
+        # every layer of the decoder sends its gradient here, and together they would be too much
+        z = scale_gradient(self.norm(x), 1 / self.asked_by)
+        return Encoded(torch.cat([z, (z + embedded) * HALF], dim=-1), source.mask)
+
+
+class ConvolutionalDecoder(Decoder):
+    """Shared by the hypotheses of a sentence: keys and values of the source (B, 1, S, D).
+
+    Its past: the last inputs of each convolution, (R, kernel - 1, D).
+    """
+
+    def __init__(self, config: ConvolutionalConfig, tokens: nn.Embedding) -> None:
+        super().__init__()
+        c = config
+        position = build_position(c.position, c.width, 1, c.max_length)
+        self.embedding = Embedding(tokens, position, c.dropout)
+        self.layers = nn.ModuleList(
+            GatedDecoderLayer(c.width, c.kernel, c.dropout)
+            for _ in range(c.decoder_layers or c.layers)
+        )
+        self.norm = nn.LayerNorm(c.width)
+        self.dropout = Dropout(c.dropout)
+
+    def start(self, encoded: Encoded) -> State:
+        keys, values = encoded.output[:, None].chunk(2, dim=-1)  # (B, 1, S, D)
+        # a mean of m independent values has 1 / m of their variance
+        values = values * encoded.mask.sum(dim=1)[:, None, None, None].sqrt()
+        past = tuple(
+            cast(GatedDecoderLayer, layer).gated.convolution.begin(len(keys))
+            for layer in self.layers
+        )
+        return State(shared=(keys, values, hide(~encoded.mask)[:, None, None]), past=past)
+
+    def forward(self, tokens: Tensor, state: State) -> tuple[Tensor, State]:
+        keys, values, mask = cast(tuple[Tensor, Tensor, Tensor], state.shared)
+        past = cast(tuple[Tensor, ...], state.past)
+        embedded = self.embedding(tokens, state.length)  # (R, T, D)
+        x, after = embedded, []
+        for layer, before in zip(self.layers, past, strict=True):
+            x, last = layer(x, embedded, (keys, values), mask, before)
+            after.append(last)
+        return self.dropout(self.norm(x)), state.advance(tuple(after), by=tokens.shape[1])
+
+
+class ByteNetConfig(Settings):
+    """ByteNet (Kalchbrenner et al. 2016, arXiv 1610.10099), with the blocks it translates with.
+
+    `kernel` is the number of places that a convolution sees; they are 1, 2, 4 ... places apart,
+    doubled from block to block and from 1 again after each `cycle` of blocks. A source of n pieces
+    is unfolded over `stretch` x n + `extra` places. The paper adds none; targets of short lines
+    differ more in length.
+    """
+
+    kind: Literal["bytenet"] = "bytenet"
+    layers: int = Field(default=10, ge=1)
+    decoder_layers: Optional[int] = Field(default=None, ge=1)  # None: as many as the encoder
+    width: int = Field(default=224, ge=2)
+    kernel: int = Field(default=3, ge=3)
+    cycle: int = Field(default=5, ge=1, le=16)
+    stretch: float = Field(default=1.2, ge=1)
+    extra: int = Field(default=10, ge=0)
+    tying: Tying = "all"
+    dropout: float = Field(default=0.1, ge=0, lt=1)
+    smoothing: float = Field(default=0.1, ge=0, lt=1)
+
+    @model_validator(mode="after")
+    def _fits(self) -> ByteNetConfig:
+        if self.kernel % 2 == 0:
+            raise ValueError("an encoder that sees both sides alike needs an odd kernel")
+        if self.width % 2:
+            raise ValueError("a block that is half as wide inside needs an even width")
+        return self
+
+    def build(self, source_size: int, target_size: int) -> EncoderDecoder:
+        source, target, weight = share_embeddings(source_size, target_size, self.width, self.tying)
+        return EncoderDecoder(
+            ByteNetEncoder(self, source),
+            ByteNetDecoder(self, target),
+            Projection(weight, self.smoothing),
+        )
+
+    @classmethod
+    def miniatures(cls) -> list[ByteNetConfig]:
+        """Small members which together use every option; the contract tests run each."""
+        small = cls(layers=3, width=16, dropout=0.0)
+        return [
+            small,
+            small.model_copy(
+                update={
+                    "layers": 2,
+                    "decoder_layers": 3,
+                    "kernel": 5,
+                    "cycle": 2,
+                    "stretch": 1.0,
+                    "extra": 0,
+                    "tying": "none",
+                }
+            ),
+            small.model_copy(update={"stretch": 1.5, "extra": 1, "tying": "target"}),
+        ]
+
+    def blocks(self, count: int) -> nn.ModuleList:
+        return nn.ModuleList(
+            DilatedBlock(self.width, self.kernel, 2 ** (number % self.cycle), self.dropout)
+            for number in range(count)
+        )
+
+
+class ByteNetEncoder(Encoder):
+    """A stack of dilated convolutions over the source and the empty places that follow it.
+
+    A target may be longer than its source, and the decoder reads column t with token t, so a
+    source is unfolded farther than it is long. How far depends on its own length alone, and
+    beyond that all layers see zeros, so a longer neighbour in the batch changes nothing.
+    """
+
+    def __init__(self, config: ByteNetConfig, tokens: nn.Embedding) -> None:
+        super().__init__()
+        self.stretch, self.extra = config.stretch, config.extra
+        self.tokens = tokens
+        self.scale = config.width**0.5
+        self.dropout = Dropout(config.dropout)
+        self.blocks = config.blocks(config.layers)
+        self.norm = nn.LayerNorm(config.width)
+
+    def forward(self, source: Padded) -> Encoded:
+        lengths = (source.lengths * self.stretch).long() + self.extra
+        most = int(lengths.max())
+        mask = torch.arange(most) < lengths[:, None]
+        real = mask[:, :, None].float()
+        x = self.dropout(self.tokens(source.values) * self.scale) * source.mask[:, :, None]
+        x = functional.pad(x, (0, 0, 0, most - x.shape[1]))  # (B, unfolded, D); may also cut
+        for block in self.blocks:
+            x = cast(DilatedBlock, block).around(x, real)
+        return Encoded(self.norm(x) * real, mask)
+
+
+class ByteNetDecoder(Decoder):
+    """Stands on the encoder: x_t = s_t + e(y_{t-1}), then dilated convolutions that see no later
+    place. Past the last column s_t is zero. There is no attention, so time is linear in length.
+
+    Shared by the hypotheses of a sentence: the columns s (B, unfolded, D). Its past: the last
+    inputs of each convolution, (R, (kernel - 1) dilation, D / 2).
+    """
+
+    def __init__(self, config: ByteNetConfig, tokens: nn.Embedding) -> None:
+        super().__init__()
+        self.tokens = tokens
+        self.scale = config.width**0.5
+        self.dropout = Dropout(config.dropout)
+        self.blocks = config.blocks(config.decoder_layers or config.layers)
+        self.norm = nn.LayerNorm(config.width)
+
+    def start(self, encoded: Encoded) -> State:
+        rows = len(encoded.output)
+        past = tuple(cast(DilatedBlock, block).convolution.begin(rows) for block in self.blocks)
+        return State(shared=encoded.output, past=past)
+
+    def forward(self, tokens: Tensor, state: State) -> tuple[Tensor, State]:
+        past, length = cast(tuple[Tensor, ...], state.past), tokens.shape[1]
+        columns = cast(Tensor, state.shared)[:, state.length : state.length + length]
+        columns = functional.pad(columns, (0, 0, 0, length - columns.shape[1]))  # (B, T, D)
+        x = self.dropout(self.tokens(tokens) * self.scale)  # (R, T, D)
+        x = (x.unflatten(0, (len(columns), -1)) + columns[:, None]).flatten(0, 1)
+        after = []
+        for block, before in zip(self.blocks, past, strict=True):
+            x, last = cast(DilatedBlock, block).onward(x, before)
+            after.append(last)
+        return self.norm(x), state.advance(tuple(after), by=length)
