@@ -98,6 +98,8 @@ def regard(name: str, folder: Path, seconds: float) -> float:
     with tempfile.TemporaryDirectory() as run:
         settings = [
             f"model.dropout={DROPOUT}",
+            "training.dropout_begin=1",
+            "batch.tokens=4096",
             "training.metric=loss",
             f"training.validate_every={steps}",
             f"training.save_every={steps}",

@@ -9,14 +9,16 @@ __version__ = "0.1.0"
 if TYPE_CHECKING:
     from regard.evaluation import compare, evaluate, score
     from regard.experiment import train
+    from regard.ladder.climb import climb
     from regard.problem import Misuse, Problem
     from regard.run import load
 
-__all__ = ["Misuse", "Problem", "compare", "evaluate", "load", "score", "train"]
+__all__ = ["Misuse", "Problem", "climb", "compare", "evaluate", "load", "score", "train"]
 
 _HOMES = {
     "Misuse": "regard.problem",
     "Problem": "regard.problem",
+    "climb": "regard.ladder.climb",
     "compare": "regard.evaluation",
     "evaluate": "regard.evaluation",
     "load": "regard.run",

@@ -24,7 +24,9 @@ app = typer.Typer(
 )
 
 Source = Annotated[Optional[Path], typer.Option(help="Lines of source text, plain or gzip.")]
-Target = Annotated[Optional[Path], typer.Option(help="Lines of target text, plain or gzip.")]
+Target = Annotated[
+    Optional[Path], typer.Option(help="Lines of target text; a language model's only file.")
+]
 PairsFile = Annotated[Optional[Path], typer.Option(help="One TSV file instead: source, target.")]
 RunFolder = Annotated[Path, typer.Argument(metavar="RUN", help="The folder of a trained run.")]
 BeamWidth = Annotated[Optional[int], typer.Option(min=1, help="Hypotheses kept; 1 is greedy.")]
@@ -114,15 +116,16 @@ def translate(
     int8: Int8 = False,
     shortlist: Shortlist = 0,
 ) -> None:
-    """Translate lines; order and empty lines are kept."""
+    """Translate lines; order and empty lines are kept. A language model goes on from each line."""
     from regard.data.corpus import read_plain
     from regard.predict import WINDOW
     from regard.run import Run
     from regard.workers import cores
 
     experiment = Run.open(run)
+    _refuse_without_source(experiment.config, {"--shortlist": shortlist, "--prefix": prefix})
     if sample:
-        search = _sampling(best, temperature, top_k, top_p, seed)
+        search = _sampling(experiment.config.search, best, temperature, top_k, top_p, seed)
     else:
         search = _beam(experiment.config.search, beam, best, length_penalty)
     lines = read_plain(input) if input else read_plain(sys.stdin.buffer)
@@ -154,7 +157,7 @@ def score(
         Optional[Path], typer.Option(help="A file instead of standard output.")
     ] = None,
 ) -> None:
-    """Print log p(target | source) for each pair."""
+    """Print log p(target | source) for each pair, or log p(target) by a language model."""
     from regard import evaluation
 
     scored = evaluation.score(run, source=source, target=target, pairs=pairs, say=_say)
@@ -181,7 +184,10 @@ def evaluate(
     shortlist: Shortlist = 0,
     json: AsJson = False,
 ) -> None:
-    """BLEU, chrF, TER, exact match and perplexity on a test set, each with its signature."""
+    """BLEU, chrF, TER, exact match and perplexity on a test set, each with its signature.
+
+    A language model has its perplexity alone.
+    """
     from dataclasses import asdict
 
     from regard import evaluation
@@ -189,7 +195,9 @@ def evaluate(
     from regard.metrics.text import TextMetrics
     from regard.run import Run
 
-    search = _beam(Run.open(run).config.search, beam, 1, length_penalty)
+    config = Run.open(run).config
+    _refuse_without_source(config, {"--shortlist": shortlist, "--output": output, "--beam": beam})
+    search = _beam(config.search, beam, 1, length_penalty)
     metrics = check(TextMetrics, {"lowercase": lowercase, "tokenize": tokenize})
     result = evaluation.evaluate(
         run,
@@ -242,6 +250,68 @@ def compare(
         typer.echo(f"{row.metric}\t{row.value:.2f} ± {row.margin:.2f}\t{chance}\t{row.name}")
     for signature in dict.fromkeys(row.signature for row in rows):
         typer.echo(signature)
+
+
+@app.command()
+def ladder(
+    output: Annotated[Path, typer.Option(help="The folder for the runs, the table, the picture.")],
+    rungs: Annotated[
+        Optional[list[str]],
+        typer.Argument(
+            metavar="[RUNG]...",
+            help="Recipes in order. NAME=RECIPE:path=value,path=value is a recipe with settings of "
+            "its own: narrow=tiny:model.width=64,model.heads=2",
+            show_default="from a fixed vector to the Transformer",
+        ),
+    ] = None,
+    source: Source = None,
+    target: Target = None,
+    pairs: PairsFile = None,
+    valid_source: Source = None,
+    valid_target: Target = None,
+    valid_pairs: PairsFile = None,
+    test_source: Source = None,
+    test_target: Target = None,
+    test_pairs: PairsFile = None,
+    steps: Annotated[Optional[int], typer.Option(min=1, help="Updates of each rung.")] = None,
+    epochs: Annotated[Optional[float], typer.Option(help="Passes over the data of each.")] = None,
+    minutes: Annotated[Optional[float], typer.Option(help="Minutes of training of each.")] = None,
+    seed: Annotated[Optional[int], typer.Option(min=0, help="Another seed for all.")] = None,
+    settings: Annotated[
+        Optional[list[str]],
+        typer.Option("--set", metavar="PATH=VALUE", help="Change a setting of all rungs."),
+    ] = None,
+    lowercase: Lowercase = False,
+    tokenize: Tokenize = "13a",
+    quiet: Annotated[bool, typer.Option(help="Do not show the training.")] = False,
+) -> None:
+    """Train recipes one after the other, with one table; the same command goes on if stopped."""
+    from regard.config import check
+    from regard.ladder.climb import climb
+    from regard.metrics.text import TextMetrics
+
+    climb(
+        rungs or [],
+        output=output,
+        source=source,
+        target=target,
+        pairs=pairs,
+        valid_source=valid_source,
+        valid_target=valid_target,
+        valid_pairs=valid_pairs,
+        test_source=test_source,
+        test_target=test_target,
+        test_pairs=test_pairs,
+        steps=steps,
+        epochs=epochs,
+        minutes=minutes,
+        seed=seed,
+        settings=settings or [],
+        metrics=check(TextMetrics, {"lowercase": lowercase, "tokenize": tokenize}),
+        quiet=quiet,
+        say=_say,
+    )
+    _say(f"The table is in {output / 'ladder.md'}, with the picture in {output / 'ladder.html'}.")
 
 
 @app.command()
@@ -300,6 +370,13 @@ def demo(
     run_demo(folder)
 
 
+def _refuse_without_source(config: Any, given: dict[str, object]) -> None:
+    """Options that mean nothing to a language model."""
+    wrong = [name for name, value in given.items() if value]
+    if wrong and not config.reads_source:
+        raise Misuse(f"This is a language model, which has no use for {wrong[0]}: leave it out.")
+
+
 def _beam(config: Any, beam: Optional[int], best: int, length_penalty: Optional[float]) -> Search:
     from regard.config import override
 
@@ -311,11 +388,15 @@ def _beam(config: Any, beam: Optional[int], best: int, length_penalty: Optional[
     return search
 
 
-def _sampling(best: int, temperature: float, top_k: int, top_p: float, seed: int) -> Search:
+def _sampling(
+    config: Any, best: int, temperature: float, top_k: int, top_p: float, seed: int
+) -> Search:
     from regard.config import check
     from regard.search.sample import Sample
 
     values = {
+        "longest_ratio": config.longest_ratio,
+        "longest_extra": config.longest_extra,
         "best": best,
         "temperature": temperature,
         "top_k": top_k,

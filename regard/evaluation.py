@@ -46,23 +46,46 @@ def evaluate(
 ) -> Evaluation:
     """Translate the source and score the result against the target; perplexity comes along.
 
+    Of a language model, whose text is a target alone, there is nothing but the perplexity.
     Without files, the run's own validation data is used.
     """
     experiment = Run.open(Path(run))
     sources, references = _text(experiment, Files(source, target, pairs), say)
+    if not experiment.config.reads_source:
+        return _evaluate_language(experiment.predictor(int8=int8, say=say), references, say)
     predictor = experiment.predictor(
         search, workers=cores(), int8=int8, shortlist=shortlist, say=say
     )
     outputs = predictor(sources)
     _say_cut(predictor, say)
     scored = list(predictor.score(zip(sources, references, strict=True)))
-    tokens = sum(count for _, count in scored)
-    perplexity = math.exp(min(700.0, -sum(total for total, _ in scored) / tokens))
-    signature = f"unit:piece|pieces:{tokens}|pairs:{len(scored)}"
     return Evaluation(
-        (*text_scores(outputs, references, metrics), Score("perplexity", perplexity, signature)),
-        tuple(outputs),
+        (*text_scores(outputs, references, metrics), _piece_perplexity(scored)), tuple(outputs)
     )
+
+
+def _evaluate_language(
+    predictor: Predictor, lines: list[str], say: Callable[[str], None]
+) -> Evaluation:
+    """Perplexity by the piece, and by the word, which does not depend on how words are cut."""
+    scored = list(predictor.score(("", line) for line in lines))
+    _say_cut(predictor, say)
+    words = sum(len(line.split()) + 1 for line in lines)
+    by_word = _perplexity(scored, words)
+    signature = f"unit:word|words:{words}|lines:{len(lines)}"
+    scores = [_piece_perplexity(scored), Score("word perplexity", by_word, signature)]
+    return Evaluation(tuple(scores[:1] if predictor.cut else scores), ())
+
+
+def _piece_perplexity(scored: Sequence[tuple[float, int]]) -> Score:
+    pieces = sum(count for _, count in scored)
+    signature = f"unit:piece|pieces:{pieces}|pairs:{len(scored)}"
+    return Score("perplexity", _perplexity(scored, pieces), signature)
+
+
+def _perplexity(scored: Sequence[tuple[float, int]], units: int) -> float:
+    """exp(-log p / units), where the end of each line is a unit too."""
+    return math.exp(min(700.0, -sum(total for total, _ in scored) / units))
 
 
 def compare(
@@ -82,6 +105,8 @@ def compare(
     if len(runs) < 2:
         raise Misuse("Give at least two runs to compare.")
     experiments = [Run.open(Path(run)) for run in runs]
+    if not all(each.config.reads_source for each in experiments):
+        raise Misuse("A language model has no translations to compare: see 'regard evaluate'.")
     files = Files(source, target, pairs)
     texts = [_text(each, files, say) for each in experiments]
     if any(text != texts[0] for text in texts):
@@ -101,7 +126,8 @@ def score(
     pairs: Optional[PathLike] = None,
     say: Callable[[str], None] = print,
 ) -> list[tuple[float, int]]:
-    """log p(target | source) and the number of target tokens, for each usable pair."""
+    """log p(target | source) and the number of target tokens, for each usable pair; log p(target)
+    by a language model."""
     experiment = Run.open(Path(run))
     sources, references = _text(experiment, Files(source, target, pairs), say)
     predictor = experiment.predictor(say=say)
@@ -118,7 +144,7 @@ def _say_cut(predictor: Predictor, say: Callable[[str], None]) -> None:
 def _text(run: Run, files: Files, say: Callable[[str], None]) -> tuple[list[str], list[str]]:
     if not files.given():
         return run.validation_text()
-    pairs: Pairs = files.open("")
+    pairs: Pairs = files.open_for(run.config, "")
     for note in pairs.check().sentences():
         say(note)
     refuse_swapped(run.profile, pairs, "these files")

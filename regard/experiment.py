@@ -53,6 +53,18 @@ class Files:
             f"Give both --{part}source and --{part}target, or one TSV file as --{part}pairs."
         )
 
+    def open_target(self, part: str) -> Pairs:
+        """The lines of one file, each with an empty source."""
+        if self.target is None or self.source is not None or self.pairs is not None:
+            raise Misuse(
+                f"A language model reads no source: give its text as --{part}target alone."
+            )
+        return Pairs.of_target(Path(self.target))
+
+    def open_for(self, config: Config, part: str) -> Pairs:
+        """What a model of this config learns from."""
+        return self.open(part) if config.reads_source else self.open_target(part)
+
 
 def train(
     recipe: Optional[str] = None,
@@ -75,6 +87,7 @@ def train(
 ) -> Run:
     """Train a recipe on parallel text into a run folder; an existing run is gone on with.
 
+    A language model is trained on a target alone.
     With `run` alone, a run that was begun is resumed from its folder.
     """
     keep_memory()
@@ -86,7 +99,8 @@ def train(
     if config is None and not Run.exists(path):
         raise Misuse("Give a recipe, such as tiny, and the files to train on.")
     if config is not None and not files.given():
-        raise Misuse("Give the files to train on: --source and --target, or --pairs.")
+        needed = "--source and --target, or --pairs" if config.reads_source else "--target"
+        raise Misuse(f"Give the files to train on: {needed}.")
     try:
         if ranks.first:
             with (
@@ -124,11 +138,11 @@ def _prepared(
         else:
             assert config is not None
             Run.must_be_free(path)
-            reading = _read(files, valid, display)
+            reading = _read(config, files, valid, display)
             run = begun = Run.create(path, config)
         with run.locked():
             if reading is None and files.given():
-                reading = _read(files, valid, display)
+                reading = _read(run.config, files, valid, display)
             _prepare(run, reading, tokenizer, display)
             ready = True
             ranks.share([1.0])
@@ -196,9 +210,9 @@ class Reading:
     fingerprint: dict[str, list[str]]
 
 
-def _read(files: Files, valid: Files, display: Display) -> Reading:
-    pairs = files.open("")
-    held = valid.open("valid-") if valid.given() else None
+def _read(config: Config, files: Files, valid: Files, display: Display) -> Reading:
+    pairs = files.open_for(config, "")
+    held = valid.open_for(config, "valid-") if valid.given() else None
     with display.waiting("reading the data"):
         report = pairs.check()
         examination = examine(pairs)
@@ -263,7 +277,7 @@ def _encode(
             else:
                 sides = Tokenizers.train(
                     settings,
-                    (pair.source for pair in training()),
+                    (pair.source for pair in training() if pair.source),
                     (pair.target for pair in training()),
                 )
             sides.save(run.path)

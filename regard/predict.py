@@ -7,6 +7,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import partial
 from itertools import islice
+from random import Random
 from typing import Optional, Union, overload
 
 import torch
@@ -16,6 +17,7 @@ from regard.data.tokenizer import Tokenizers
 from regard.models.base import Model
 from regard.problem import Misuse
 from regard.search.rules import Hypothesis, Search
+from regard.search.sample import Sample
 from regard.workers import at_once
 
 WINDOW = 8192
@@ -28,7 +30,10 @@ BATCH_TOKENS = 2048
 MANY = 128
 """Lines from which on starting other processes pays."""
 
-Task = tuple[list[list[int]], Optional[list[list[int]]]]
+Rows = list[list[int]]
+Task = tuple[int, Rows, Optional[Rows]]
+"""The number of the first line, sources, and what the targets begin with."""
+
 Generate = Callable[[Iterable[Task]], Iterable[list[list[Hypothesis]]]]
 
 
@@ -53,7 +58,10 @@ EMPTY = Prediction("", (Choice("", 0.0, 0.0),))
 
 
 class Predictor:
-    """A trained model with its tokenizers: text to text."""
+    """A trained model with its tokenizers: text to text.
+
+    A language model goes on from each line, and from an empty one begins by itself.
+    """
 
     def __init__(
         self,
@@ -92,7 +100,7 @@ class Predictor:
 
         Predictions come after `window_size` lines or at the end of the input.
         """
-        stream = iter(lines)
+        stream, first = iter(lines), 0
         begun = iter(prefixes) if prefixes is not None else None
         with ExitStack() as stack:
             generate: Generate = partial(map, self._generate)
@@ -102,19 +110,23 @@ class Predictor:
                     raise Misuse("There are fewer prefixes than lines: give one a line each.")
                 if self.workers > 1 and len(window) >= MANY and isinstance(generate, partial):
                     generate = stack.enter_context(at_once(self._generate, self.workers))
-                yield from self._window(window, forced, generate)
+                yield from self._window(first, window, forced, generate)
+                first += len(window)
         if begun is not None and next(begun, None) is not None:
             raise Misuse("There are more prefixes than lines: give one a line each.")
 
     def _window(
-        self, lines: list[str], prefixes: Optional[list[str]], generate: Generate
+        self, first: int, lines: list[str], prefixes: Optional[list[str]], generate: Generate
     ) -> Iterator[Prediction]:
-        rows = self._encode(lines)
-        forced = self.tokenizers.target.encode(prefixes) if prefixes is not None else None
+        rows, forced = self._sides(lines, prefixes)
         found = [EMPTY for _ in lines]
         groups = list(self._groups(rows))
         tasks = (
-            ([rows[i] for i in group], None if forced is None else [forced[i] for i in group])
+            (
+                first + group[0],
+                [rows[i] for i in group],
+                None if forced is None else [forced[i] for i in group],
+            )
             for group in groups
         )
         for group, results in zip(groups, generate(tasks), strict=True):
@@ -123,9 +135,32 @@ class Predictor:
         yield from found
 
     def _generate(self, task: Task) -> list[list[Hypothesis]]:
-        sources, prefixes = task
+        number, sources, prefixes = task
         prefix = None if prefixes is None else Padded.of(prefixes)
-        return self.model.generate(Padded.of(sources), self.search, prefix)
+        return self.model.generate(Padded.of(sources), self._search(number), prefix)
+
+    def _search(self, number: int) -> Search:
+        """With a seed of its own for each group, or the same line would get the same draws."""
+        if not isinstance(self.search, Sample):
+            return self.search
+        seed = Random(f"{self.search.seed} {number}").getrandbits(63)
+        return self.search.model_copy(update={"seed": seed})
+
+    def _sides(
+        self, lines: list[str], prefixes: Optional[list[str]]
+    ) -> tuple[Rows, Optional[Rows]]:
+        """The sources, and what the targets begin with.
+
+        Without a source the lines are what the targets begin with. They stand in its place too:
+        the model does not read them there, but they bound the length of its targets.
+        """
+        if self.model.reads_source:
+            forced = None if prefixes is None else self.tokenizers.target.encode(prefixes)
+            return self._encode(lines), forced
+        if prefixes is not None:
+            raise Misuse("A language model goes on from the lines themselves: give no prefixes.")
+        begun = self._cut(self.tokenizers.target.encode([line.strip() for line in lines]))
+        return [[*row, EOS] for row in begun], begun
 
     def _encode(self, lines: Sequence[str]) -> list[list[int]]:
         """Source ids with EOS, empty for a line without text."""

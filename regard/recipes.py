@@ -11,6 +11,8 @@ from regard.config import Settings
 from regard.data.store import BatchSettings
 from regard.data.tokenizer import TokenizerSettings
 from regard.models import Architecture
+from regard.models.convolutional import ByteNetConfig, ConvolutionalConfig
+from regard.models.language import LanguageConfig
 from regard.models.recurrent import RecurrentConfig
 from regard.models.transformer import TransformerConfig
 from regard.problem import Misuse
@@ -52,6 +54,25 @@ class Config(Settings):
                 "tokenizer.joint=true or model.tying=target"
             )
         return self
+
+    @model_validator(mode="after")
+    def _fits_a_language_model(self) -> Config:
+        if self.reads_source:
+            return self
+        if self.training.metric != "loss":
+            raise ValueError("a language model is judged by its loss: set training.metric=loss")
+        if not self.tokenizer.joint:
+            raise ValueError("a language model has one vocabulary: set tokenizer.joint=true")
+        if self.search.longest_ratio < 1:
+            raise ValueError(
+                "a language model goes on from its line: set search.longest_ratio to 1 or more"
+            )
+        return self
+
+    @property
+    def reads_source(self) -> bool:
+        """False for a language model, whose data is a target alone."""
+        return self.model.kind != "language"
 
 
 def tiny() -> Config:
@@ -130,6 +151,51 @@ def lstm_attention() -> Config:
     return _recurrent(RecurrentConfig(width=192))
 
 
+def conv() -> Config:
+    """Gated convolutions with attention in each decoder layer (Gehring et al. 2017)."""
+    return tiny().model_copy(
+        update={
+            "model": ConvolutionalConfig(layers=5, width=128),
+            "training": TrainingSettings(optimizer=OptimizerSettings(rate=2e-3, warmup=300)),
+        }
+    )
+
+
+def bytenet() -> Config:
+    """Dilated convolutions over characters, without attention (Kalchbrenner et al. 2016)."""
+    return Config(
+        tokenizer=TokenizerSettings(kind="character", vocabulary=300),
+        batch=BatchSettings(tokens=8192, max_length=512),
+        model=ByteNetConfig(layers=10, width=224),
+        training=TrainingSettings(optimizer=OptimizerSettings(rate=2e-3, warmup=300)),
+    )
+
+
+def _language(model: LanguageConfig, optimizer: OptimizerSettings) -> Config:
+    return tiny().model_copy(
+        update={
+            "model": model,
+            "training": TrainingSettings(optimizer=optimizer, metric="loss"),
+            "search": Beam(longest_ratio=1.0, longest_extra=256),
+        }
+    )
+
+
+def language() -> Config:
+    """A language model, trained on --target alone: 6 layers of causal self-attention."""
+    return _language(
+        LanguageConfig(layers=6, dropout=0.2), OptimizerSettings(rate=3e-3, warmup=500)
+    )
+
+
+def language_rnn() -> Config:
+    """A language model, trained on --target alone: 2 layers of LSTM."""
+    return _language(
+        LanguageConfig(cell="lstm", layers=2, width=192, dropout=0.2),
+        OptimizerSettings(rate=2e-3, warmup=300),
+    )
+
+
 RECIPES: dict[str, Callable[[], Config]] = {
     recipe.__name__: recipe
     for recipe in (
@@ -142,6 +208,10 @@ RECIPES: dict[str, Callable[[], Config]] = {
         rnn_luong,
         gru_attention,
         lstm_attention,
+        conv,
+        bytenet,
+        language,
+        language_rnn,
     )
 }
 

@@ -10,7 +10,7 @@ ROOT = Path(__file__).parent.parent / "regard"
 LAYERS = [
     {"__main__"},
     {"cli", "peer"},
-    {"demo"},
+    {"demo", "ladder"},
     {"evaluation"},
     {"experiment"},
     {"run", "picture"},

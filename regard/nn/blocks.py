@@ -91,6 +91,34 @@ class EncoderLayer(nn.Module):
         return self.around_feed_forward.leave(x, y)
 
 
+class CausalLayer(nn.Module):
+    """Self-attention over the text so far, then a feed-forward network."""
+
+    def __init__(
+        self,
+        width: int,
+        inner: int,
+        heads: int,
+        position: Position,
+        placement: Placement,
+        dropout: float,
+    ) -> None:
+        super().__init__()
+        self.attention = SelfAttention(width, heads, position)
+        self.feed_forward = FeedForward(width, inner)
+        self.around_attention = AddNorm(width, placement, dropout)
+        self.around_feed_forward = AddNorm(width, placement, dropout)
+
+    def forward(
+        self, x: Tensor, past: KeysValues, past_mask: Optional[Tensor], start: int
+    ) -> tuple[Tensor, KeysValues]:
+        """x (B x copies, T, D) after `start` earlier places; `past` has their keys and values."""
+        y, past = self.attention.read(self.around_attention.enter(x), past, past_mask, start)
+        x = self.around_attention.leave(x, y)
+        y = self.feed_forward(self.around_feed_forward.enter(x))
+        return self.around_feed_forward.leave(x, y), past
+
+
 class DecoderLayer(nn.Module):
     """Self-attention over the target so far, attention over the source, feed-forward."""
 

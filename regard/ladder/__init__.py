@@ -1,0 +1,1 @@
+"""Several recipes trained on the same data with the same budget, and one table of them all."""

@@ -1,0 +1,218 @@
+"""From the first rung to the last: train, measure, write the table, and go on where it stopped."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Optional
+
+from pydantic import TypeAdapter
+
+from regard.config import check
+from regard.data.doctor import examine, refuse_swapped
+from regard.data.tokenizer import TokenizerSettings
+from regard.experiment import Files, PathLike, train
+from regard.files import write_json
+from regard.ladder.measure import Lines, Row, fingerprint, measure
+from regard.ladder.report import Result, write_report
+from regard.ladder.rungs import ROWS, Rung, read_rungs
+from regard.metrics.text import TextMetrics
+from regard.problem import Misuse
+from regard.recipes import Budget
+from regard.run import Run
+
+PLAIN = TextMetrics()
+
+
+def climb(
+    rungs: Sequence[str] = (),
+    *,
+    output: PathLike,
+    source: Optional[PathLike] = None,
+    target: Optional[PathLike] = None,
+    pairs: Optional[PathLike] = None,
+    valid_source: Optional[PathLike] = None,
+    valid_target: Optional[PathLike] = None,
+    valid_pairs: Optional[PathLike] = None,
+    test_source: Optional[PathLike] = None,
+    test_target: Optional[PathLike] = None,
+    test_pairs: Optional[PathLike] = None,
+    steps: Optional[int] = None,
+    epochs: Optional[float] = None,
+    minutes: Optional[float] = None,
+    seed: Optional[int] = None,
+    settings: Sequence[str] = (),
+    metrics: TextMetrics = PLAIN,
+    quiet: bool = False,
+    say: Callable[[str], None] = print,
+) -> list[Result]:
+    """Train recipes one after the other and write one table and one picture of them.
+
+    A rung is `RECIPE` or `NAME=RECIPE:path=value,path=value`; without any, the recipes of the
+    story are taken. The same call again trains and measures only what is not done yet.
+    """
+    seeds = [] if seed is None else [f"training.seed={seed}"]
+    ladder = Ladder(
+        read_rungs(rungs),
+        Path(output),
+        Files(source, target, pairs),
+        Files(valid_source, valid_target, valid_pairs),
+        Files(test_source, test_target, test_pairs),
+        check(Budget, {"steps": steps, "epochs": epochs, "minutes": minutes}),
+        (*seeds, *settings),
+        metrics,
+    )
+    ladder.check()
+    lines = ladder.lines(say)
+    results: list[Result] = []
+    for number, rung in enumerate(ladder.rungs, 1):
+        say(f"{number} of {len(ladder.rungs)}: {rung.name}")
+        run = ladder.train(rung, quiet)
+        lines = lines or held_out(run)
+        results.append(Result(rung, ladder.row(rung, run, lines, say)))
+        write_report(ladder.output, results, ladder.notes(results, lines))
+    return results
+
+
+@dataclass(frozen=True)
+class Ladder:
+    """What is trained, on what, for how long, and the folder that keeps it all."""
+
+    rungs: tuple[Rung, ...]
+    output: Path
+    files: Files
+    valid: Files
+    test: Files
+    budget: Budget
+    settings: tuple[str, ...]
+    metrics: TextMetrics
+
+    def check(self) -> None:
+        """Refuse what cannot be right before anything is trained."""
+        every = [*self.settings, *(setting for rung in self.rungs for setting in rung.settings)]
+        if any(setting.strip().startswith("budget.") for setting in every):
+            raise Misuse("All rungs have one budget: give --minutes, --epochs or --steps instead.")
+        seeds = {rung.config(self.settings).training.seed for rung in self.rungs}
+        if len(seeds) > 1 and not (self.valid.given() or self.test.given()):
+            raise Misuse(
+                "Rungs of different seeds would hold out different pairs: give files to measure "
+                "on, such as --test-source and --test-target."
+            )
+        self._check_folders()
+        self.files.open("")
+        if self.valid.given():
+            self.valid.open("valid-")
+
+    def _check_folders(self) -> None:
+        if self.output.exists() and not self.output.is_dir():
+            raise Misuse(f"{self.output} is a file: choose a folder for the ladder.")
+        for rung in self.rungs:
+            if not Run.exists(self.output / rung.name):
+                Run.must_be_free(self.output / rung.name)
+
+    def lines(self, say: Callable[[str], None]) -> Optional[Lines]:
+        """What all rungs are measured on; none yet if it will be held out of the training data."""
+        chosen, part, remark = self.test, "test-", "."
+        if not self.test.given():
+            chosen, part, remark = self.valid, "valid-", f", the validation data: {WHY_NOT_TEST}"
+        if not chosen.given():
+            return None
+        pairs = chosen.open(part)
+        for note in pairs.check().sentences():
+            say(note)
+        refuse_swapped(examine(self.files.open("")).profile, pairs, "the files to measure on")
+        usable = list(pairs)
+        return Lines(
+            [pair.source for pair in usable],
+            [pair.target for pair in usable],
+            f"Measured on {len(usable):,} pairs of {_names(chosen)}{remark}",
+        )
+
+    def train(self, rung: Rung, quiet: bool) -> Run:
+        """The run of a rung, trained to the end of its budget."""
+        owner = self._tokenizer_owner(rung)
+        return train(
+            rung.recipe,
+            run=self.output / rung.name,
+            source=self.files.source,
+            target=self.files.target,
+            pairs=self.files.pairs,
+            valid_source=self.valid.source,
+            valid_target=self.valid.target,
+            valid_pairs=self.valid.pairs,
+            tokenizer=None if owner == rung else self.output / owner.name,
+            steps=self.budget.steps,
+            epochs=self.budget.epochs,
+            minutes=self.budget.minutes,
+            settings=[*self.settings, *rung.settings],
+            quiet=quiet,
+        )
+
+    def _tokenizer_owner(self, rung: Rung) -> Rung:
+        """The first rung that wants the same tokenizer, whose it uses."""
+        wanted = self._tokenizer(rung)
+        return next(each for each in self.rungs if self._tokenizer(each) == wanted)
+
+    def _tokenizer(self, rung: Rung) -> TokenizerSettings:
+        """What its tokenizer is made by; sampling needs no other one."""
+        settings = rung.config(self.settings).tokenizer
+        return settings.model_copy(update={"sampling": 0.0})
+
+    def row(self, rung: Rung, run: Run, lines: Lines, say: Callable[[str], None]) -> Row:
+        """What was measured of these weights and lines before, or is measured now."""
+        path = self.output / ROWS / f"{rung.name}.json"
+        checkpoint = run.checkpoints(say).best()
+        assert checkpoint is not None
+        kept = _read_row(path)
+        if kept is not None and kept.fingerprint == fingerprint(checkpoint, lines, self.metrics):
+            return kept
+        say(f"Measuring {rung.name}.")
+        row = measure(run, lines, self.metrics, say)
+        path.parent.mkdir(exist_ok=True)
+        write_json(path, asdict(row))
+        return row
+
+    def notes(self, results: Sequence[Result], lines: Lines) -> list[str]:
+        """What the reader of the table has to know of how it was made."""
+        done, every = len(results), len(self.rungs)
+        ((unit, amount),) = self.budget.model_dump(exclude_none=True).items()
+        notes = [
+            f"All {every} rungs are done." if done == every else f"{done} of {every} rungs so far.",
+            f"Each was trained for {amount:,.10g} {unit} on {_names(self.files)}.",
+            lines.origin,
+        ]
+        if self.settings:
+            notes.append(f"Settings of all rungs: {', '.join(self.settings)}.")
+        owners = {rung.name: self._tokenizer_owner(rung).name for rung in self.rungs[:done]}
+        first = self.rungs[0].name
+        others = [name for name, owner in owners.items() if owner != first]
+        if others:
+            notes.append(
+                f"The tokenizer is that of {first}, but not for {', '.join(others)}: tokens/s and "
+                "perplexity a piece do not compare with the others, BLEU and perplexity a word do."
+            )
+        return notes
+
+
+WHY_NOT_TEST = "it also chose the checkpoints, but no test files were given."
+
+
+def held_out(run: Run) -> Lines:
+    """Without any files to measure on, the pairs that the first rung did not train on."""
+    sources, references = run.validation_text()
+    origin = f"Measured on {len(sources):,} pairs, held out of the training data: {WHY_NOT_TEST}"
+    return Lines(sources, references, origin)
+
+
+def _names(files: Files) -> str:
+    given = [path for path in (files.source, files.target, files.pairs) if path is not None]
+    return " and ".join(Path(path).name for path in given)
+
+
+def _read_row(path: Path) -> Optional[Row]:
+    """What was written before; what cannot be read is measured again."""
+    try:
+        return TypeAdapter(Row).validate_json(path.read_bytes())
+    except (OSError, ValueError):
+        return None

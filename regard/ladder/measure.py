@@ -1,0 +1,253 @@
+"""What is measured of a trained run: size, speed, perplexity, and BLEU by length."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import random
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from itertools import cycle, islice
+from statistics import fmean, median
+from typing import Optional
+
+import numpy as np
+import torch
+from sacrebleu.metrics import BLEU
+
+from regard.config import override
+from regard.data.store import Batches
+from regard.data.tokenizer import Tokenizers
+from regard.metrics.text import TextMetrics
+from regard.predict import Predictor
+from regard.run import Run
+from regard.training.checkpoint import Checkpoint
+from regard.workers import cores
+
+WIDE = 5
+"""The beam of the second BLEU; the first is greedy."""
+
+MOST_BUCKETS = 4
+FEWEST_LINES = 20
+"""BLEU of fewer lines says nothing."""
+
+LONGEST_TIMING = 10.0
+"""Seconds after which a measurement of speed ends."""
+
+FEWEST_BATCHES = 3
+TOGETHER = 64
+WHOLE = 2**31
+"""Tokens a batch, so many that whatever is given is one batch."""
+
+
+@dataclass(frozen=True)
+class Lines:
+    """The pairs that all rungs are measured on, and a sentence that says what they are."""
+
+    sources: list[str]
+    references: list[str]
+    origin: str
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A score and half the width of its 95 % confidence interval, which one line does not give."""
+
+    value: float
+    margin: Optional[float]
+
+    def __str__(self) -> str:
+        margin = "" if self.margin is None else f" ± {self.margin:.1f}"
+        return f"{self.value:.1f}{margin}"
+
+
+@dataclass(frozen=True)
+class Bucket:
+    """The lines whose source has from `shortest` to `longest` words."""
+
+    shortest: int
+    longest: int
+    lines: int
+    bleu: Estimate
+
+    @property
+    def range(self) -> str:
+        few, many = self.shortest, self.longest
+        return f"{few}" if few == many else f"{few}–{many}"
+
+
+@dataclass(frozen=True)
+class Row:
+    """All numbers of one rung; the fingerprint says of which weights and which lines."""
+
+    fingerprint: str
+    checkpoint: int
+    parameters: int
+    tokenizer: str
+    steps: int
+    minutes: Optional[float]  # none if training ended before the first record of the journal
+    tokens_per_second: Optional[float]
+    perplexity: float
+    word_perplexity: float
+    greedy: Estimate
+    beam: Estimate
+    by_length: tuple[Bucket, ...]
+    signature: str
+    one_at_a_time: float  # sentences a second
+    many_at_a_time: float
+
+
+def fingerprint(checkpoint: Checkpoint, lines: Lines, metrics: TextMetrics) -> str:
+    """Changes whenever the weights, the lines or the way of scoring do."""
+    known = [checkpoint.manifest, lines.sources, lines.references, metrics.model_dump()]
+    return hashlib.sha256(json.dumps(known, sort_keys=True).encode()).hexdigest()
+
+
+def measure(run: Run, lines: Lines, metrics: TextMetrics, say: Callable[[str], None]) -> Row:
+    """Every number of a trained run."""
+    model, checkpoint = run.model(say)
+    sides, search = run.tokenizers(), run.config.search
+    greedy, wide = (override(search, [f"beam={beam}", "best=1"]) for beam in (1, WIDE))
+    drafts = Predictor(model, sides, greedy, workers=cores())(lines.sources)
+    translate = Predictor(model, sides, wide, workers=cores())
+    outputs = translate(lines.sources)
+    bleu, signature = _bleu(outputs, lines.references, metrics)
+    by_piece, by_word = _perplexities(translate, lines)
+    if translate.cut:
+        say(f"Only the first {translate.longest} pieces of some long lines were read.")
+    steps = run.checkpoints(say).steps()[-1]
+    speed, minutes = _training_time(run, sides, steps)
+    alone, together = _decoding_speeds(Predictor(model, sides, greedy, WHOLE), lines.sources)
+    return Row(
+        fingerprint=fingerprint(checkpoint, lines, metrics),
+        checkpoint=checkpoint.step,
+        parameters=sum(parameter.numel() for parameter in model.parameters()),
+        tokenizer=_describe(run, sides),
+        steps=steps,
+        minutes=minutes,
+        tokens_per_second=speed,
+        perplexity=by_piece,
+        word_perplexity=by_word,
+        greedy=_bleu(drafts, lines.references, metrics)[0],
+        beam=bleu,
+        by_length=_by_length(outputs, lines, metrics),
+        signature=signature,
+        one_at_a_time=alone,
+        many_at_a_time=together,
+    )
+
+
+def _bleu(
+    outputs: Sequence[str], references: Sequence[str], metrics: TextMetrics
+) -> tuple[Estimate, str]:
+    """BLEU and its signature."""
+    metric = BLEU(
+        lowercase=metrics.lowercase, tokenize=metrics.tokenize, force=metrics.tokenize == "none"
+    )
+    resamples = metrics.bootstrap if len(outputs) > 1 else 0
+    result = metric.corpus_score(outputs, [list(references)], n_bootstrap=resamples or 1)
+    margin = float(result._ci) if resamples else None
+    return Estimate(float(result.score), margin), str(metric.get_signature())
+
+
+def _by_length(outputs: Sequence[str], lines: Lines, metrics: TextMetrics) -> tuple[Bucket, ...]:
+    words = [len(line.split()) for line in lines.sources]
+    buckets = []
+    for places in length_buckets(words):
+        bleu, _ = _bleu(
+            [outputs[place] for place in places],
+            [lines.references[place] for place in places],
+            metrics,
+        )
+        counts = [words[place] for place in places]
+        buckets.append(Bucket(min(counts), max(counts), len(places), bleu))
+    return tuple(buckets)
+
+
+def length_buckets(lengths: Sequence[int]) -> list[list[int]]:
+    """The places of all lengths in groups of about equal size, the shortest first.
+
+    Equal lengths stay together. If a group would be too small, there are fewer of them.
+    """
+    for number in range(MOST_BUCKETS, 1, -1):
+        shares = np.arange(1, number + 1) / number
+        edges = np.unique(np.quantile(lengths, shares, method="lower"))
+        group_of = np.searchsorted(edges, lengths)
+        groups = [np.flatnonzero(group_of == group).tolist() for group in range(len(edges))]
+        if min(map(len, groups)) >= FEWEST_LINES:
+            return groups
+    return [list(range(len(lengths)))]
+
+
+def _perplexities(predictor: Predictor, lines: Lines) -> tuple[float, float]:
+    """A piece and a word; only the second compares models with different tokenizers."""
+    scored = list(predictor.score(zip(lines.sources, lines.references, strict=True)))
+    surprise = -sum(total for total, _ in scored)
+    pieces = sum(count for _, count in scored)
+    words = sum(len(line.split()) for line in lines.references)
+    return math.exp(min(700.0, surprise / pieces)), math.exp(min(700.0, surprise / words))
+
+
+def _training_time(
+    run: Run, sides: Tokenizers, steps: int
+) -> tuple[Optional[float], Optional[float]]:
+    """Target tokens a second (the median), and the minutes that the updates took.
+
+    The journal holds speeds, so the minutes follow from the mean number of tokens in a step.
+    """
+    records = [record for record in run.journal if record["event"] == "train"]
+    speeds = [record["tokens_per_second"] for record in records]
+    if not speeds:
+        return None, None
+    config, store = run.config, run.store("train")
+    batches = Batches(store, config.batch, sides, config.training.seed)
+    tokens = (len(store.target.values) + len(store)) / batches.epoch_batches()
+    seconds = steps * config.training.accumulate * tokens * fmean(1 / speed for speed in speeds)
+    return median(speeds), seconds / 60
+
+
+def _decoding_speeds(predictor: Predictor, lines: Sequence[str]) -> tuple[float, float]:
+    with _one_thread():
+        return decoding_speed(predictor, lines, 1), decoding_speed(predictor, lines, TOGETHER)
+
+
+def decoding_speed(
+    predictor: Callable[[list[str]], list[str]], lines: Sequence[str], size: int
+) -> float:
+    """Sentences a second from text to text, `size` lines at a time, after one batch to warm up."""
+    batches = _of_like_length(lines, size)
+    predictor(batches[0])
+    done, began = 0, time.perf_counter()
+    for batch in islice(cycle(batches), max(FEWEST_BATCHES, len(batches))):
+        predictor(batch)
+        done += 1
+        if done >= FEWEST_BATCHES and time.perf_counter() - began > LONGEST_TIMING:
+            break
+    return done * size / (time.perf_counter() - began)
+
+
+def _of_like_length(lines: Sequence[str], size: int) -> list[list[str]]:
+    """Full batches, some lines twice if need be, in an order that favours no length."""
+    count = -(-len(lines) // size) * size
+    ranked = sorted(islice(cycle(lines), count), key=len)
+    batches = [ranked[start : start + size] for start in range(0, count, size)]
+    random.Random(1).shuffle(batches)
+    return batches
+
+
+@contextmanager
+def _one_thread() -> Iterator[None]:
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(threads)
+
+
+def _describe(run: Run, sides: Tokenizers) -> str:
+    sizes = [sides.target.size] if sides.joint else [sides.source.size, sides.target.size]
+    return f"{run.config.tokenizer.kind} {' and '.join(f'{size:,}' for size in sizes)}"

@@ -1,0 +1,164 @@
+"""The table and the picture of a ladder as Markdown, HTML, SVG and JSON files."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from html import escape
+from pathlib import Path
+from typing import Optional
+
+from regard.files import write_json, write_text
+from regard.ladder.drawing import draw
+from regard.ladder.measure import TOGETHER, WIDE, Row
+from regard.ladder.rungs import Rung
+
+STYLE = """
+:root{color-scheme:light dark}
+body{font:16px/1.5 sans-serif;max-width:72rem;margin:2rem auto;padding:0 1rem;
+background:#fff;color:#1f2328}
+div{overflow-x:auto}table{border-collapse:collapse;font-size:.875rem;margin:1rem 0}
+th,td{padding:.3rem .7rem;text-align:right;border-bottom:1px solid #d0d7de}
+th:first-child,td:first-child{text-align:left}li{overflow-wrap:anywhere}
+svg{max-width:100%;height:auto}
+@media (prefers-color-scheme:dark){body{background:#0d1117;color:#e6edf3}
+th,td{border-color:#30363d}}
+"""
+
+
+@dataclass(frozen=True)
+class Result:
+    """A rung and what was measured of it."""
+
+    rung: Rung
+    row: Row
+
+
+@dataclass(frozen=True)
+class Table:
+    """Cells of plain text under a heading; the first line is the head."""
+
+    title: str
+    cells: Sequence[Sequence[str]]
+
+
+def write_report(folder: Path, results: Sequence[Result], notes: Sequence[str]) -> None:
+    """Write ladder.md, ladder.html, ladder.svg and ladder.json; `notes` say what was done."""
+    picture = draw([(each.rung.name, each.row.beam, each.row.by_length) for each in results])
+    tables = [_numbers(results), _lengths(results)]
+    said = [*notes, *_explanations(results)]
+    rungs = [{**asdict(each.rung), **asdict(each.row)} for each in results]
+    write_json(folder / "ladder.json", {"notes": said, "rungs": rungs})
+    write_text(folder / "ladder.svg", picture)
+    write_text(folder / "ladder.md", _markdown(tables, said))
+    write_text(folder / "ladder.html", _page(tables, said, picture))
+
+
+def _numbers(results: Sequence[Result]) -> Table:
+    head = [
+        "rung",
+        "parameters",
+        "tokenizer",
+        "steps",
+        "minutes",
+        "training tokens/s",
+        "perplexity a piece",
+        "perplexity a word",
+        "BLEU greedy",
+        f"BLEU beam {WIDE}",
+        "sentences/s, batch 1",
+        f"sentences/s, batch {TOGETHER}",
+    ]
+    return Table("All rungs", [head, *(_cells(each.rung.name, each.row) for each in results)])
+
+
+def _cells(name: str, row: Row) -> list[str]:
+    return [
+        name,
+        f"{row.parameters:,}",
+        row.tokenizer,
+        f"{row.steps:,}",
+        _number(row.minutes),
+        _number(row.tokens_per_second),
+        _number(row.perplexity),
+        _number(row.word_perplexity),
+        str(row.greedy),
+        str(row.beam),
+        _number(row.one_at_a_time),
+        _number(row.many_at_a_time),
+    ]
+
+
+def _lengths(results: Sequence[Result]) -> Table:
+    """All rungs are measured on the same lines, so the buckets are the same."""
+    title = f"BLEU (beam {WIDE}) by number of source words"
+    buckets = results[0].row.by_length
+    head = ["rung", *(f"{each.range} ({each.lines:,} lines)" for each in buckets)]
+    rows = ([r.rung.name, *(str(each.bleu) for each in r.row.by_length)] for r in results)
+    return Table(title, [head, *rows])
+
+
+def _number(value: Optional[float]) -> str:
+    if value is None:
+        return "–"
+    if value >= 1e7:
+        return f"{value:.1e}"
+    return f"{value:,.0f}" if value >= 1000 else f"{value:.1f}" if value >= 100 else f"{value:.2f}"
+
+
+def _explanations(results: Sequence[Result]) -> list[str]:
+    variants = [
+        f"{rung.name} is {rung.recipe} with {', '.join(rung.settings) or 'no change'}."
+        for rung in (each.rung for each in results)
+        if rung != Rung(rung.name, rung.name)
+    ]
+    signatures = dict.fromkeys(each.row.signature for each in results)
+    return [
+        *variants,
+        "Minutes are those of the updates alone; tokens are target pieces, the median of training.",
+        "Sentences/s are of greedy search from text to text, in one process of one thread.",
+        "± is half of a 95 % confidence interval, by bootstrap.",
+        *(f"BLEU: {signature}" for signature in signatures),
+    ]
+
+
+def _markdown(tables: Sequence[Table], notes: Sequence[str]) -> str:
+    numbers, *others = (_markdown_table(table) for table in tables)
+    said = "\n".join(f"- {_plain(note)}" for note in notes)
+    picture = "![BLEU of each rung, and by length](ladder.svg)"
+    return "\n\n".join(["# Ladder", numbers, picture, *others, "## Notes", said]) + "\n"
+
+
+def _markdown_table(table: Table) -> str:
+    head, *rows = (f"| {' | '.join(map(_plain, cells))} |" for cells in table.cells)
+    ruler = "|---|" + "---:|" * (len(table.cells[0]) - 1)
+    return "\n".join([f"## {_plain(table.title)}\n", head, ruler, *rows])
+
+
+def _plain(text: str) -> str:
+    """Text that Markdown shows as it is, in one line."""
+    return re.sub(r"([\\`*<|\[])", r"\\\1", " ".join(text.split()))
+
+
+def _page(tables: Sequence[Table], notes: Sequence[str], picture: str) -> str:
+    numbers, *others = (_html_table(table) for table in tables)
+    said = "".join(f"<li>{escape(note)}</li>" for note in notes)
+    return (
+        '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">'
+        f"<title>Ladder</title><style>{STYLE}</style></head><body><h1>Ladder</h1>"
+        f"{numbers}{picture}{''.join(others)}<h2>Notes</h2><ul>{said}</ul></body></html>\n"
+    )
+
+
+def _html_table(table: Table) -> str:
+    head, *rows = table.cells
+    names = "".join(f"<th>{escape(cell)}</th>" for cell in head)
+    body = "".join(
+        f"<tr>{''.join(f'<td>{escape(cell)}</td>' for cell in cells)}</tr>" for cells in rows
+    )
+    return (
+        f"<h2>{escape(table.title)}</h2><div><table><thead><tr>{names}</tr></thead>"
+        f"<tbody>{body}</tbody></table></div>"
+    )

@@ -1,0 +1,572 @@
+"""The ladder: the same data and budget for every rung, one table, and nothing done twice."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import math
+import time
+import xml.etree.ElementTree as ElementTree
+from collections.abc import Callable, Iterator
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import pytest
+import sacrebleu
+from toy import (
+    ABLE,
+    SMALL,
+    at_step,
+    crash,
+    saved_steps,
+    some_lines,
+    tensors,
+    terminate,
+    turned,
+    write_corpus,
+    write_lines,
+)
+
+import regard
+from regard.cli import main
+from regard.ladder import climb as climbing
+from regard.ladder import measure as measuring
+from regard.ladder.drawing import draw, ticks
+from regard.ladder.measure import Bucket, Estimate, Row, decoding_speed, length_buckets
+from regard.ladder.report import Result, write_report
+from regard.ladder.rungs import STORY, Rung, read_rungs
+from regard.metrics.text import TextMetrics
+from regard.problem import Misuse, Stopped
+from regard.recipes import RECIPES
+from regard.run import Run
+from regard.search.beam import Beam
+
+QUICK = TextMetrics(bootstrap=50)
+RUNGS = ["rnn_plain", "able=lstm_attention:model.width=24,training.optimizer.betas=[0.9,0.98]"]
+
+
+def silent(text: str) -> None:
+    pass
+
+
+def climb(rungs: list[str], folder: Path, corpus: dict[str, Path], **more: Any) -> list[Result]:
+    """In this process, with the test files unless others are given."""
+    tests = {f"test_{side}": folder / f"test.{side}" for side in ("source", "target")}
+    chosen = {"metrics": QUICK, "quiet": True, "say": silent, **tests, **corpus, **more}
+    return regard.climb(rungs, **chosen)
+
+
+def again(folder: Path, **more: Any) -> list[Result]:
+    """The ladder of the fixture, a second time."""
+    corpus = {
+        f"{prefix}{side}": folder / f"{part}.{side}"
+        for prefix, part in (("", "train"), ("valid_", "valid"))
+        for side in ("source", "target")
+    }
+    chosen = {"output": folder / "out", "steps": 40, "settings": ABLE, **more}
+    return climb(RUNGS, folder, corpus, **chosen)
+
+
+def no_measuring(*arguments: Any) -> Row:
+    raise AssertionError("nothing was to be measured")
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _short_timings() -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(measuring, "LONGEST_TIMING", 0.1)
+        yield
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A ladder of two rungs that have learned something."""
+    folder = tmp_path_factory.mktemp("ladder")
+    write_corpus(folder, pairs=300)
+    lines = some_lines(100, seed=5)
+    write_lines(folder / "test.source", lines)
+    write_lines(folder / "test.target", map(turned, lines))
+    again(folder)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def told(folder: Path) -> dict[str, Any]:
+    loaded: dict[str, Any] = json.loads((folder / "out" / "ladder.json").read_text())
+    return loaded
+
+
+class Page(HTMLParser):
+    """What a browser would find, with every tag closed in its order."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.seen: list[str] = []
+        self.texts: list[str] = []
+        self.feed(text)
+        self.close()
+        assert self.open == []
+
+    def handle_starttag(self, tag: str, attributes: Any) -> None:
+        self.seen.append(tag)
+        if tag != "meta":
+            self.open.append(tag)
+        for name, value in attributes:
+            assert name not in ("src", "href"), value
+
+    def handle_startendtag(self, tag: str, attributes: Any) -> None:
+        self.seen.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        self.texts.append(data)
+
+
+def cells(line: str) -> list[str]:
+    """Of a line of a Markdown table; a bar that is escaped is text."""
+    return [cell.strip() for cell in line.replace(r"\|", "").strip("|").split("|")]
+
+
+def test_the_table_and_the_picture_are_written_and_whole(folder: Path) -> None:
+    out = folder / "out"
+    page = Page((out / "ladder.html").read_text())
+    assert page.seen.count("table") == 2
+    assert page.seen.count("svg") == 1
+    assert "script" not in page.seen
+    assert {"rnn_plain", "able"} <= set(page.texts)
+    picture = ElementTree.parse(out / "ladder.svg").getroot()
+    space = "{http://www.w3.org/2000/svg}"
+    assert picture.tag == f"{space}svg"
+    names = [text.text for text in picture.iter(f"{space}text")]
+    assert [names.count(name) for name in ("rnn_plain", "able")] == [2, 2]
+    assert len(list(picture.iter(f"{space}polyline"))) == 2
+    assert len([p for p in picture.iter(f"{space}path") if p.get("class") == "margin"]) == 2
+
+
+def test_the_markdown_has_a_line_for_each_rung_in_both_tables(folder: Path) -> None:
+    text = (folder / "out" / "ladder.md").read_text()
+    lines = [line for line in text.splitlines() if line.startswith("|")]
+    assert [cells(line)[0] for line in lines] == ["rung", "---", "rnn_plain", "able"] * 2
+    assert len({len(cells(line)) for line in lines[:4]}) == 1
+    assert len({len(cells(line)) for line in lines[4:]}) == 1
+    assert "(ladder.svg)" in text
+    assert "All 2 rungs are done." in text
+    assert "Each was trained for 40 steps on train.source and train.target." in text
+    assert "Measured on 100 pairs of test.source and test.target." in text
+    assert "able is lstm_attention with model.width=24" in text
+    assert text.count("bs:50") == 1  # the signature
+
+
+def test_the_numbers_are_those_of_evaluate(folder: Path, told: dict[str, Any]) -> None:
+    files: dict[str, Any] = {
+        "source": folder / "test.source",
+        "target": folder / "test.target",
+    }
+    words = len((folder / "test.target").read_text().split())
+    for row in told["rungs"]:
+        path = folder / "out" / row["name"]
+        for name, beam in (("greedy", 1), ("beam", 5)):
+            result = regard.evaluate(path, search=Beam(beam=beam), metrics=QUICK, **files)
+            bleu = result.scores[0]
+            assert row[name] == {"value": bleu.value, "margin": bleu.margin}
+            assert row["perplexity"] == pytest.approx(result["perplexity"])
+        assert row["signature"] == bleu.signature
+        total = sum(total for total, _ in regard.score(path, **files))
+        assert row["word_perplexity"] == pytest.approx(math.exp(-total / words))
+        assert row["parameters"] == sum(
+            p.numel() for p in Run.open(path).build_model().parameters()
+        )
+    assert 0 < told["rungs"][0]["beam"]["value"] < told["rungs"][1]["beam"]["value"]
+
+
+def test_buckets_are_scored_by_their_own_lines(folder: Path, told: dict[str, Any]) -> None:
+    files: dict[str, Any] = {
+        "source": folder / "test.source",
+        "target": folder / "test.target",
+    }
+    outputs = regard.evaluate(folder / "out" / "able", metrics=QUICK, **files).outputs
+    sources, references = (path.read_text().splitlines() for path in files.values())
+    row = told["rungs"][1]
+    assert len(row["by_length"]) > 1
+    for bucket in row["by_length"]:
+        fits = range(bucket["shortest"], bucket["longest"] + 1)
+        chosen = [i for i, line in enumerate(sources) if len(line.split()) in fits]
+        bleu = sacrebleu.corpus_bleu(
+            [outputs[i] for i in chosen], [[references[i] for i in chosen]]
+        )
+        assert bucket["lines"] == len(chosen)
+        assert bucket["bleu"]["value"] == pytest.approx(bleu.score)
+    assert sum(bucket["lines"] for bucket in row["by_length"]) == 100
+
+
+def test_training_is_told_by_its_journal(folder: Path, told: dict[str, Any]) -> None:
+    for row in told["rungs"]:
+        run = Run.open(folder / "out" / row["name"])
+        speeds = [r["tokens_per_second"] for r in run.journal if r["event"] == "train"]
+        assert row["steps"] == row["checkpoint"] == 40
+        assert row["tokenizer"] == "word 20"
+        assert min(speeds) <= row["tokens_per_second"] <= max(speeds)
+        tokens = 40 * 512  # at most, padding included
+        assert 0.3 * tokens / max(speeds) < 60 * row["minutes"] < tokens / min(speeds)
+        assert row["one_at_a_time"] > 0
+        assert row["many_at_a_time"] > row["one_at_a_time"]
+
+
+def test_the_same_command_trains_and_measures_nothing_again(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kept = [
+        folder / "out" / name for name in ("ladder.md", "rows/rnn_plain.json", "rows/able.json")
+    ]
+    before = [path.read_bytes() for path in kept]
+    kept[0].unlink()
+    monkeypatch.setattr(climbing, "measure", no_measuring)
+    with at_step(1, crash):
+        results = again(folder)
+    assert [path.read_bytes() for path in kept] == before
+    assert [result.rung.name for result in results] == ["rnn_plain", "able"]
+
+
+def test_what_was_measured_otherwise_is_measured_again(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Other lines, another way of scoring, other weights, a damaged row."""
+    measured: list[str] = []
+
+    def note(run: Run, *arguments: Any) -> Row:
+        measured.append(run.path.name)
+        return measuring.measure(run, *arguments)
+
+    monkeypatch.setattr(climbing, "measure", note)
+    row = folder / "out" / "rows" / "able.json"
+    before = row.read_bytes()
+    for damage in (before[:-20], before.replace(b'"fingerprint": "', b'"fingerprint": "0')):
+        row.write_bytes(damage)
+        assert again(folder)[1].row.fingerprint == json.loads(before)["fingerprint"]
+    assert measured == ["able", "able"]
+    again(folder, metrics=TextMetrics(bootstrap=50, lowercase=True))
+    assert measured[2:] == ["rnn_plain", "able"]
+    valid = {f"test_{side}": folder / f"valid.{side}" for side in ("source", "target")}
+    again(folder, **valid)
+    assert measured[4:] == ["rnn_plain", "able"]
+    again(folder)
+    assert measured[6:] == ["rnn_plain", "able"]
+
+
+def test_other_settings_for_the_same_folder_are_refused(folder: Path) -> None:
+    with pytest.raises(Misuse, match="begun with other settings"):
+        again(folder, steps=41)
+
+
+@pytest.fixture
+def corpus(tmp_path: Path) -> dict[str, Path]:
+    return write_corpus(tmp_path / "corpus")
+
+
+PAIR = ["tiny", "deep=tiny:model.layers=2"]
+
+
+def small(output: Path, corpus: dict[str, Path], rungs: list[str], **more: Any) -> list[Result]:
+    """A few steps of small Transformers."""
+    chosen = {"output": output, "steps": 6, "settings": SMALL, **more}
+    return climb(rungs, corpus["source"].parent, corpus, **chosen)
+
+
+def test_a_stopped_ladder_goes_on_where_it_was(tmp_path: Path, corpus: dict[str, Path]) -> None:
+    small(tmp_path / "whole", corpus, PAIR)
+    out = tmp_path / "stopped"
+    with pytest.raises(Stopped), at_step(9, terminate):
+        small(out, corpus, PAIR)
+    assert saved_steps(out / "tiny") == [6]
+    assert saved_steps(out / "deep") == [3]
+    assert "1 of 2 rungs so far." in (out / "ladder.md").read_text()
+    first = (out / "rows" / "tiny.json").read_bytes()
+    said: list[str] = []
+    with at_step(4, crash):
+        small(out, corpus, PAIR, say=said.append)
+    assert said == ["1 of 2: tiny", "2 of 2: deep", "Measuring deep."]
+    assert (out / "rows" / "tiny.json").read_bytes() == first
+    assert tensors(out / "deep", 6) == tensors(tmp_path / "whole" / "deep", 6)
+    assert "All 2 rungs are done." in (out / "ladder.md").read_text()
+
+
+def test_rungs_share_the_tokenizer_unless_they_want_another(
+    tmp_path: Path, corpus: dict[str, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(climbing, "measure", lambda *arguments: a_row(10.0))
+    out = tmp_path / "out"
+    bpe = "tokenizer.kind=bpe"
+    rungs = ["tiny", "a=tiny:tokenizer.kind=character", f"b=tiny:{bpe}", f"c=tiny:{bpe}"]
+    rungs[3] += ",tokenizer.sampling=0.1"
+    small(out, corpus, [*rungs, "d=tiny:model.layers=2"], steps=1)
+    made = {name: (out / name / "tokenizer.json").read_bytes() for name in ("tiny", *"abcd")}
+    assert made["tiny"] == made["d"]
+    assert made["b"] == made["c"]
+    assert len(set(made.values())) == 3
+    assert "The tokenizer is that of tiny, but not for a, b, c:" in (out / "ladder.md").read_text()
+
+
+def test_the_tokenizer_is_made_once_and_given_on(
+    tmp_path: Path, corpus: dict[str, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given: list[Any] = []
+
+    def note(recipe: str, *, tokenizer: Any, **options: Any) -> Run:
+        given.append(tokenizer)
+        return regard.train(recipe, tokenizer=tokenizer, **options)
+
+    monkeypatch.setattr(climbing, "train", note)
+    monkeypatch.setattr(climbing, "measure", lambda *arguments: a_row(10.0))
+    small(tmp_path / "out", corpus, PAIR, steps=1)
+    assert given == [None, tmp_path / "out" / "tiny"]
+
+
+def test_without_test_files_the_table_says_what_it_was_measured_on(
+    tmp_path: Path, corpus: dict[str, Path]
+) -> None:
+    none = {"test_source": None, "test_target": None}
+    small(tmp_path / "valid", corpus, ["tiny"], steps=1, **none)
+    told = (tmp_path / "valid" / "ladder.md").read_text()
+    assert "20 pairs of valid.source and valid.target, the validation data" in told
+    unheld = {name: corpus[name] for name in ("source", "target")}
+    apart = [*SMALL, "tokenizer.joint=false", "model.tying=target"]
+    small(tmp_path / "held", unheld, ["tiny"], steps=1, settings=apart, **none)
+    told = (tmp_path / "held" / "ladder.md").read_text()
+    assert "6 pairs, held out of the training data" in told
+    scored = regard.score(tmp_path / "held" / "tiny")
+    mean = sum(total for total, _ in scored) / sum(count for _, count in scored)
+    (row,) = json.loads((tmp_path / "held" / "ladder.json").read_text())["rungs"]
+    assert row["perplexity"] == pytest.approx(math.exp(-mean))
+    assert row["tokenizer"] == "word 12 and 12"
+
+
+def test_the_command_says_which_rung_it_is_at(
+    tmp_path: Path, corpus: dict[str, Path], capsys: pytest.CaptureFixture[str]
+) -> None:
+    rows = zip(
+        *(corpus[side].read_text().splitlines() for side in ("source", "target")), strict=True
+    )
+    pairs = write_lines(tmp_path / "pairs.tsv", ("\t".join(row) for row in rows))
+    settings = [part for setting in SMALL for part in ("--set", setting)]
+    files = ["--pairs", pairs, "--valid-pairs", pairs, "--test-pairs", pairs]
+    out = tmp_path / "out"
+    rest = ["--output", out, "--steps", 1, "--seed", 3, "--quiet", "--tokenize", "char"]
+    command = ["ladder", "tiny", "two=tiny:training.seed=2", *files, *settings, *rest]
+    assert main([str(part) for part in command]) == 0
+    told = capsys.readouterr()
+    assert told.out == ""
+    assert "1 of 2: tiny\n" in told.err
+    assert "2 of 2: two\n" in told.err
+    assert str(out / "ladder.html") in told.err
+    seeds = [Run.open(out / name).config.training.seed for name in ("tiny", "two")]
+    assert seeds == [3, 2]
+    assert "tok:char" in (out / "ladder.json").read_text()
+
+
+WRONG: dict[str, tuple[list[str], dict[str, Any], str]] = {
+    "unknown recipe": (["tiny", "teeny"], {}, "There is no recipe 'teeny'"),
+    "unknown recipe of a variant": (["a=teeny:model.layers=1"], {}, "There is no recipe 'teeny'"),
+    "unknown setting": (["tiny", "a=tiny:model.layer=1"], {}, "Rung a: .*'layers'"),
+    "no value": (["a=tiny:model.layers"], {}, "Rung a: .*path.to.key=value"),
+    "setting that one lacks": (["tiny", "lstm_attention"], {"settings": ["model.inner=2"]}, "Rung"),
+    "variant without a name": (["tiny:model.layers=1"], {}, "a name of its own"),
+    "same name twice": (["tiny", "tiny"], {}, "Two rungs are called 'tiny'"),
+    "same name but for case": (["a=tiny", "A=tiny"], {}, "Two rungs are called 'a'"),
+    "name that leaves the folder": (["../a=tiny"], {}, "cannot be the name"),
+    "name with a slash": (["a/b=tiny"], {}, "cannot be the name"),
+    "name with a tag": (["<b>=tiny"], {}, "cannot be the name"),
+    "name with a dot": ([".=tiny"], {}, "cannot be the name"),
+    "name with a new line": (["a\n=tiny"], {}, "cannot be the name"),
+    "endless name": (["a" * 65 + "=tiny"], {}, "cannot be the name"),
+    "no name": (["=tiny"], {}, "cannot be the name"),
+    "nothing": ([""], {}, "cannot be the name"),
+    "name of ours": (["rows=tiny"], {}, "and not 'rows'"),
+    "no budget": (["tiny"], {"steps": None}, "exactly one of steps, epochs and minutes"),
+    "two budgets": (["tiny"], {"minutes": 1}, "exactly one of steps, epochs and minutes"),
+    "budget of a rung": (["a=tiny:budget.epochs=3"], {}, "one budget"),
+    "budget as a setting": (["tiny"], {"settings": ["budget.epochs=3"]}, "one budget"),
+    "no files": (["tiny"], {"source": None, "target": None}, "--source and --target"),
+    "missing file": (["tiny"], {"source": "nowhere"}, "nowhere"),
+    "missing validation file": (["tiny"], {"valid_source": "nowhere"}, "nowhere"),
+    "missing test file": (["tiny"], {"test_source": "nowhere"}, "nowhere"),
+    "one test file": (["tiny"], {"test_source": None}, "--test-source and --test-target"),
+    "seeds": (
+        ["tiny", "a=tiny:training.seed=2"],
+        dict.fromkeys(("valid_source", "valid_target", "test_source", "test_target")),
+        "different seeds",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_wrong_use_is_refused_before_anything_is_trained(
+    name: str, tmp_path: Path, corpus: dict[str, Path]
+) -> None:
+    rungs, more, sentence = WRONG[name]
+    out = tmp_path / "out"
+    with at_step(1, crash), pytest.raises(Misuse, match=sentence):
+        climb(rungs, tmp_path / "corpus", corpus, **{"output": out, "steps": 1, **more})
+    assert not out.exists()
+
+
+def test_swapped_test_files_and_taken_folders_are_refused(
+    tmp_path: Path, corpus: dict[str, Path]
+) -> None:
+    out, folder = tmp_path / "out", tmp_path / "corpus"
+    swapped = {"test_source": folder / "test.target", "test_target": folder / "test.source"}
+    target = write_lines(folder / "train.target", ["uno dos tres"] * 120)
+    other = {"target": target, "valid_source": None, "valid_target": None}
+    write_lines(folder / "test.target", ["uno dos tres"] * 30)
+    with pytest.raises(Misuse, match="swapped"):
+        small(out, corpus, ["tiny"], steps=1, **{**other, **swapped})
+    (out / "deep").mkdir(parents=True)
+    write_lines(out / "deep" / "thesis.txt", ["mine"])
+    with at_step(1, crash), pytest.raises(Misuse, match="holds other files"):
+        small(out, corpus, PAIR, steps=1)
+    with pytest.raises(Misuse, match="is a file"):
+        small(out / "deep" / "thesis.txt", corpus, PAIR, steps=1)
+
+
+def test_wrong_use_of_the_command_is_one_sentence(
+    tmp_path: Path, corpus: dict[str, Path], capsys: pytest.CaptureFixture[str]
+) -> None:
+    files = [f"--{name.replace('_', '-')}={path}" for name, path in corpus.items()]
+    output = f"--output={tmp_path / 'out'}"
+    for command in (
+        ["ladder", "teeny", output, "--steps=1", *files],
+        ["ladder", "tiny", "--steps=1", *files],
+        ["ladder", "tiny", output, *files],
+        ["ladder", "tiny", output, "--steps=1", "--tokenize=klingon", *files],
+    ):
+        assert main(command) == 2
+        assert len(capsys.readouterr().err.splitlines()) == 1
+    assert not (tmp_path / "out").exists()
+
+
+def test_without_rungs_the_story_is_told_in_order() -> None:
+    names = [rung.name for rung in read_rungs([])]
+    assert names == [name for name in STORY if name in RECIPES]
+    assert names[0] == "rnn_plain"
+    assert names[-1] == "tiny"
+    assert Rung.read("a=tiny:x=[1,2],y.z=3,w=a,b") == Rung(
+        "a", "tiny", ("x=[1,2]", "y.z=3", "w=a,b")
+    )
+
+
+@pytest.mark.parametrize(
+    ("lengths", "groups"),
+    [
+        (list(range(200)), 4),
+        ([number % 40 for number in range(1000)], 4),
+        ([5] * 300 + list(range(30, 60)), 2),
+        ([5] * 300 + list(range(10)), 1),
+        ([7] * 500, 1),
+        (list(range(79)), 3),
+        (list(range(41)), 2),
+        (list(range(39)), 1),
+        ([3], 1),
+    ],
+)
+def test_length_buckets_cover_every_line_once(lengths: list[int], groups: int) -> None:
+    buckets = length_buckets(lengths)
+    assert sorted(place for bucket in buckets for place in bucket) == list(range(len(lengths)))
+    assert len(buckets) == groups
+    ranges = [sorted({lengths[place] for place in bucket}) for bucket in buckets]
+    for shorter, longer in itertools.pairwise(ranges):
+        assert shorter[-1] < longer[0]
+    if groups > 1:
+        assert min(map(len, buckets)) >= 20
+
+
+@pytest.fixture
+def translator() -> tuple[list[list[str]], Callable[[list[str]], list[str]]]:
+    """The batches a translator was given, and the translator, which takes 2 ms a batch."""
+    batches: list[list[str]] = []
+
+    def translate(lines: list[str]) -> list[str]:
+        batches.append(lines)
+        time.sleep(0.002)
+        return lines
+
+    return batches, translate
+
+
+def test_decoding_is_timed_on_every_line_in_full_batches(translator: Any) -> None:
+    batches, translate = translator
+    lines = ["x" * number for number in range(1, 11)]
+    speed = decoding_speed(translate, lines, 4)
+    assert {len(batch) for batch in batches} == {4}
+    assert {line for batch in batches[1:] for line in batch} == set(lines)
+    assert all(len(batch[-1]) - len(batch[0]) <= 4 for batch in batches)
+    assert len(batches) == 1 + 3
+    assert 0 < speed <= 4 / 0.002
+    assert decoding_speed(translate, ["x"], 64) > 0
+    assert [len(batch) for batch in batches[4:]] == [64] * 4
+
+
+def test_decoding_is_timed_for_a_limited_time(
+    translator: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    batches, translate = translator
+    monkeypatch.setattr(measuring, "LONGEST_TIMING", 0.05)
+    speed = decoding_speed(translate, ["x"] * 1000, 1)
+    assert 1 + 3 <= len(batches) <= 1 + 26
+    assert speed <= 500
+    monkeypatch.setattr(measuring, "LONGEST_TIMING", 0.0)
+    del batches[:]
+    decoding_speed(translate, ["x"] * 1000, 1)
+    assert len(batches) == 1 + 3
+
+
+def a_row(value: float, **more: Any) -> Row:
+    buckets = (Bucket(1, 4, 20, Estimate(value, 2.0)), Bucket(5, 5, 20, Estimate(value / 2, None)))
+    facts: dict[str, Any] = {
+        **{"fingerprint": "", "checkpoint": 1, "parameters": 1, "tokenizer": "word 9"},
+        **{"steps": 1, "minutes": None, "tokens_per_second": None, "perplexity": 1e304},
+        **{"word_perplexity": 2.0, "greedy": Estimate(value, None), "beam": Estimate(value, 1.0)},
+        **{"by_length": buckets, "signature": "a|b", "one_at_a_time": 1.0, "many_at_a_time": 2.0},
+    }
+    return Row(**{**facts, **more})
+
+
+def test_text_of_the_user_stays_text(tmp_path: Path) -> None:
+    wicked = "</li><script>alert(1)</script> | `x` [a](b)"
+    rung = Rung("a", "tiny", (f"model.kind={wicked}",))
+    write_report(tmp_path, [Result(rung, a_row(10.0, tokenizer=wicked))], [wicked])
+    page = Page((tmp_path / "ladder.html").read_text())
+    assert "script" not in page.seen
+    assert "".join(page.texts).count(wicked) == 3
+    text = (tmp_path / "ladder.md").read_text()
+    lines = [line for line in text.splitlines() if line.startswith("|")]
+    assert len(cells(lines[0])) == len(cells(lines[2]))
+    assert text.count("<script>") == text.count(r"\<script>") == 3
+    assert text.count("`") == text.count(r"\`")
+    assert r"\[a](b)" in text
+
+
+def test_any_number_of_rungs_can_be_drawn() -> None:
+    """Even with no margin, a BLEU of 0 or one above 100 in its last digit."""
+    for values in ([0.0], [100.00000000000004], [float(number) for number in range(30)]):
+        rungs = [
+            (f"r{number}" * 20, Estimate(value, None), a_row(value).by_length)
+            for number, value in enumerate(values)
+        ]
+        picture = ElementTree.fromstring(draw(rungs))
+        width, height = (float(picture.attrib[name]) for name in ("width", "height"))
+        assert len(list(picture.iter("{http://www.w3.org/2000/svg}circle"))) == 2 * len(values)
+        for bar in picture.findall("{http://www.w3.org/2000/svg}rect")[1:]:
+            assert float(bar.attrib["x"]) + float(bar.attrib["width"]) <= width
+            assert 0 <= float(bar.attrib["y"]) <= height
+
+
+@pytest.mark.parametrize("high", [0.0, 1e-9, 0.3, 1.0, 7.0, 34.4, 99.9, 100.0])
+def test_ticks_are_few_and_reach_the_highest_value(high: float) -> None:
+    marks = ticks(high)
+    assert marks[0] == 0
+    assert marks[-1] >= high
+    assert marks[-2] < high or high == 0
+    assert 2 <= len(marks) <= 7
