@@ -230,8 +230,8 @@ class Run:
     def _shortlisted(
         self, model: Model, sides: Tokenizers, count: int, say: Callable[[str], None]
     ) -> Shortlisted:
-        if not isinstance(model, EncoderDecoder):
-            raise Misuse("This kind of model has no vocabulary to choose a shortlist from.")
+        if not isinstance(model, EncoderDecoder) or not model.reads_source:
+            raise Misuse("This kind of model cannot choose from a shortlist: leave it out.")
         likely = self._likely_targets(sides, say)[:, :count]
         if sides.joint:  # names and numbers stay as they are
             likely = np.concatenate([likely, np.arange(len(likely))[:, None]], axis=1)

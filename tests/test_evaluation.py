@@ -21,7 +21,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("evaluation")
     corpus = write_corpus(folder, pairs=400)
     regard.train(
-        "lstm_attention", run=folder / "able", steps=80, settings=ABLE, quiet=True, **corpus
+        "lstm_attention", run=folder / "able", steps=120, settings=ABLE, quiet=True, **corpus
     )
     train_small(folder / "weak", corpus, steps=2)
     return folder

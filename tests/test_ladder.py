@@ -297,22 +297,6 @@ def test_a_stopped_ladder_goes_on_where_it_was(tmp_path: Path, corpus: dict[str,
 def test_rungs_share_the_tokenizer_unless_they_want_another(
     tmp_path: Path, corpus: dict[str, Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(climbing, "measure", lambda *arguments: a_row(10.0))
-    out = tmp_path / "out"
-    bpe = "tokenizer.kind=bpe"
-    rungs = ["tiny", "a=tiny:tokenizer.kind=character", f"b=tiny:{bpe}", f"c=tiny:{bpe}"]
-    rungs[3] += ",tokenizer.sampling=0.1"
-    small(out, corpus, [*rungs, "d=tiny:model.layers=2"], steps=1)
-    made = {name: (out / name / "tokenizer.json").read_bytes() for name in ("tiny", *"abcd")}
-    assert made["tiny"] == made["d"]
-    assert made["b"] == made["c"]
-    assert len(set(made.values())) == 3
-    assert "The tokenizer is that of tiny, but not for a, b, c:" in (out / "ladder.md").read_text()
-
-
-def test_the_tokenizer_is_made_once_and_given_on(
-    tmp_path: Path, corpus: dict[str, Path], monkeypatch: pytest.MonkeyPatch
-) -> None:
     given: list[Any] = []
 
     def note(recipe: str, *, tokenizer: Any, **options: Any) -> Run:
@@ -321,8 +305,17 @@ def test_the_tokenizer_is_made_once_and_given_on(
 
     monkeypatch.setattr(climbing, "train", note)
     monkeypatch.setattr(climbing, "measure", lambda *arguments: a_row(10.0))
-    small(tmp_path / "out", corpus, PAIR, steps=1)
-    assert given == [None, tmp_path / "out" / "tiny"]
+    out = tmp_path / "out"
+    bpe = "tokenizer.kind=bpe"
+    rungs = ["tiny", "a=tiny:tokenizer.kind=character", f"b=tiny:{bpe}", f"c=tiny:{bpe}"]
+    rungs[3] += ",tokenizer.sampling=0.1"
+    small(out, corpus, [*rungs, "d=tiny:model.layers=2"], steps=1)
+    assert given == [None, None, None, out / "b", out / "tiny"]
+    made = {name: (out / name / "tokenizer.json").read_bytes() for name in ("tiny", *"abcd")}
+    assert made["tiny"] == made["d"]
+    assert made["b"] == made["c"]
+    assert len(set(made.values())) == 3
+    assert "The tokenizer is that of tiny, but not for a, b, c:" in (out / "ladder.md").read_text()
 
 
 def test_without_test_files_the_table_says_what_it_was_measured_on(
@@ -373,6 +366,7 @@ WRONG: dict[str, tuple[list[str], dict[str, Any], str]] = {
     "unknown setting": (["tiny", "a=tiny:model.layer=1"], {}, "Rung a: .*'layers'"),
     "no value": (["a=tiny:model.layers"], {}, "Rung a: .*path.to.key=value"),
     "setting that one lacks": (["tiny", "lstm_attention"], {"settings": ["model.inner=2"]}, "Rung"),
+    "language model": (["tiny", "a=language"], {}, "a is a language model"),
     "variant without a name": (["tiny:model.layers=1"], {}, "a name of its own"),
     "same name twice": (["tiny", "tiny"], {}, "Two rungs are called 'tiny'"),
     "same name but for case": (["a=tiny", "A=tiny"], {}, "Two rungs are called 'a'"),
@@ -556,6 +550,8 @@ def test_any_number_of_rungs_can_be_drawn() -> None:
             for number, value in enumerate(values)
         ]
         picture = ElementTree.fromstring(draw(rungs))
+        texts = [text.text or "" for text in picture.iter("{http://www.w3.org/2000/svg}text")]
+        assert max(float(text) for text in texts if text.replace(".", "").isdigit()) <= 100
         width, height = (float(picture.attrib[name]) for name in ("width", "height"))
         assert len(list(picture.iter("{http://www.w3.org/2000/svg}circle"))) == 2 * len(values)
         for bar in picture.findall("{http://www.w3.org/2000/svg}rect")[1:]:

@@ -46,6 +46,12 @@ def test_a_prediction_tells_its_score(predictor: Predictor) -> None:
     assert tokens == 3
 
 
+def test_a_prefix_longer_than_any_target_would_be_is_kept(predictor: Predictor) -> None:
+    prefix = " ".join(["HEN"] * 60)
+    (found,) = predictor.predict(["ant"], [prefix])
+    assert found.text.startswith(prefix)
+
+
 def test_prefixes_must_be_as_many_as_lines(predictor: Predictor) -> None:
     for prefixes in ([], ["HEN"], ["HEN"] * 3):
         with pytest.raises(Misuse, match="prefixes than lines"):

@@ -93,7 +93,11 @@ class Ladder:
         every = [*self.settings, *(setting for rung in self.rungs for setting in rung.settings)]
         if any(setting.strip().startswith("budget.") for setting in every):
             raise Misuse("All rungs have one budget: give --minutes, --epochs or --steps instead.")
-        seeds = {rung.config(self.settings).training.seed for rung in self.rungs}
+        configs = {rung.name: rung.config(self.settings) for rung in self.rungs}
+        for name, config in configs.items():
+            if not config.reads_source:
+                raise Misuse(f"{name} is a language model and translates nothing: leave it out.")
+        seeds = {config.training.seed for config in configs.values()}
         if len(seeds) > 1 and not (self.valid.given() or self.test.given()):
             raise Misuse(
                 "Rungs of different seeds would hold out different pairs: give files to measure "

@@ -97,6 +97,8 @@ class EncoderDecoder(Model):
     ) -> list[list[Hypothesis]]:
         state = self.decoder.start(self.encoder(source))
         limits = search.limits(source.lengths)
+        if prefix is not None:
+            limits = limits.maximum(prefix.lengths + 1)  # the prefix and its end fit in any case
         if self.longest is not None:
             limits = limits.clamp(max=self.longest)
         return search.find(self.step, state, limits, prefix)
