@@ -1,4 +1,4 @@
-"""What a budget buys: the recipe `multi30k` from raw text to scores on the published yardstick.
+"""What a budget buys: the recipe `tiny` from raw text to scores on the published yardstick.
 
 python -m benchmarks.quality --data ../shared/data/multi30k-tok --runs DIR
     [--languages de fr] [--minutes 5 15 60] [--seed 1] [--output results.json]
@@ -36,7 +36,7 @@ def measure(data: Path, run: Path, language: str, minutes: float, seed: int) -> 
     began = time.time()
     regard(
         "train",
-        "multi30k",
+        "tiny",
         f"--run={run}",
         f"--minutes={minutes}",
         f"--seed={seed}",

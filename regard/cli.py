@@ -258,7 +258,7 @@ def ladder(
     rungs: Annotated[
         Optional[list[str]],
         typer.Argument(
-            metavar="[RUNG]...",
+            metavar="RUNG",
             help="Recipes in order. NAME=RECIPE:path=value,path=value is a recipe with settings of "
             "its own: narrow=tiny:model.width=64,model.heads=2",
             show_default="from a fixed vector to the Transformer",

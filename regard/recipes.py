@@ -78,9 +78,12 @@ class Config(Settings):
 def tiny() -> Config:
     """4+4 layers of width 128: the right size for some tens of thousands of pairs."""
     return Config(
-        tokenizer=TokenizerSettings(vocabulary=6000),
-        model=TransformerConfig(norm="pre", dropout=0.2),
-        training=TrainingSettings(optimizer=OptimizerSettings(rate=3e-3, warmup=500)),
+        tokenizer=TokenizerSettings(vocabulary=4000),
+        batch=BatchSettings(tokens=2048),
+        model=TransformerConfig(norm="pre", dropout=0.3),
+        training=TrainingSettings(
+            optimizer=OptimizerSettings(rate=4e-3, warmup=500), dropout_begin=1 / 3
+        ),
     )
 
 
