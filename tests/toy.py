@@ -30,6 +30,7 @@ SMALL = (
     "model.inner=16",
     "model.heads=2",
     "model.dropout=0.2",
+    "training.optimizer.rate=0.003",
     "training.optimizer.warmup=5",
     "training.log_every=1",
     "training.validate_every=1000",
