@@ -29,7 +29,7 @@ def test_an_override_changes_its_setting_and_nothing_else() -> None:
     assert differences(before, after) == [
         "model.layers: was 4, now 6",
         'tokenizer.kind: was "bpe", now "word"',
-        "training.optimizer.rate: was 0.003, now 0.5",
+        "training.optimizer.rate: was 0.004, now 0.5",
     ]
     assert differences(before, before) == []
     assert before == find_recipe("tiny")
