@@ -20,8 +20,8 @@ class Convolution(nn.Module):
     """y_t = b + sum over i < kernel of W_i x_{t + i dilation}.
 
     The shifted views are laid side by side and multiplied at once. On a CPU that is faster than
-    the sum of the products, and with few places three times as fast as conv1d. Outputs begin with
-    `gain` times the mean square of the inputs.
+    the sum of the products; beside conv1d it trains as fast, and a step of search over 64 rows
+    takes a third of the time. Outputs begin with `gain` times the mean square of the inputs.
     """
 
     def __init__(
@@ -67,7 +67,8 @@ class GatedConvolution(nn.Module):
     The paper normalises weights; here it is the input of each convolution. Weight normalisation
     makes every weight anew at each call, which a step of search pays for one token, and it
     leans on a start and a rate tuned to it; layer norm keeps the scale whatever Adam does. The
-    weights start as in the paper, so that h has the variance of its input: 4 (1 - dropout) / n.
+    weights start as in the paper, with variance 4 (1 - dropout) / n for n inputs, so that h has
+    about the variance of its input.
     """
 
     def __init__(self, width: int, kernel: int, dropout: float) -> None:

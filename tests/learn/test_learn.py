@@ -17,18 +17,13 @@ from regard.recipes import RECIPES
 LETTERS = "abcdefghijklmnop"
 ALL = [member.model_fields["kind"].default for member in get_args(get_args(Architecture)[0])]
 KINDS = [kind for kind in ALL if kind != "language"]  # it has a test of its own
-UNSTRETCHED = ["model.stretch=1", "model.extra=0"]  # a line backwards is as long
+WHOLE = ["model.kernel=17", "model.cycle=1", "model.stretch=1", "model.extra=0"]
+"""Each convolution sees a whole line, and no place after it."""
 SMALL = {
     "transformer": ["model.layers=2", "model.width=64", "model.inner=128"],
     "recurrent": ["model.width=96"],
     "convolutional": ["model.layers=2", "model.width=64"],
-    "bytenet": [
-        "model.layers=3",
-        "model.width=128",
-        "model.kernel=9",
-        "model.cycle=2",
-        *UNSTRETCHED,
-    ],
+    "bytenet": ["model.layers=3", "model.width=192", *WHOLE],
 }
 
 
