@@ -33,6 +33,9 @@ class Padded:
         """(B, T), true where a value is real."""
         return torch.arange(self.values.shape[1]) < self.lengths[:, None]
 
+    def twice(self) -> Padded:
+        return Padded(self.values.repeat(2, 1), self.lengths.repeat(2))
+
     def rows(self, start: int, stop: int | None = None, step: int = 1) -> Padded:
         """Some of the rows, without the columns that none of them needs."""
         lengths = self.lengths[start:stop:step]
@@ -57,3 +60,7 @@ class Batch:
 
     def rows(self, start: int, stop: int | None = None, step: int = 1) -> Batch:
         return Batch(self.source.rows(start, stop, step), self.target.rows(start, stop, step))
+
+    def twice(self) -> Batch:
+        """All rows, and all of them again."""
+        return Batch(self.source.twice(), self.target.twice())

@@ -29,6 +29,9 @@ class Loss:
 
 
 class Output(nn.Module, ABC):
+    agreement: float = 0.0
+    """In training, what it costs that two passes over a row differ; rows then come twice."""
+
     @abstractmethod
     def scores(self, hidden: Tensor, state: State) -> Tensor:
         """hidden (B, T, D) to (B, T, V): log-probabilities up to a constant for each place."""
@@ -63,8 +66,20 @@ class Projection(Output):
     def loss(self, hidden: Tensor, state: State, target: Tensor, mask: Tensor) -> Loss:
         smoothing = self.smoothing if self.training else 0.0
         hidden, target = hidden[mask], target[mask]  # (N, D), (N,)
+        if self.training and self.agreement:
+            total, likelihood = _AgreeingLoss.apply(
+                hidden, self.weight, target, smoothing, self.agreement
+            )
+            return Loss(total / 2, likelihood / 2, len(target) // 2)
         total, likelihood = _ChunkedLoss.apply(hidden, self.weight, target, smoothing)
         return Loss(total, likelihood, len(target))
+
+
+def set_agreement(model: nn.Module, weight: float) -> None:
+    """Let every output in a model ask that two passes over a row agree."""
+    for part in model.modules():
+        if isinstance(part, Output):
+            part.agreement = weight
 
 
 class _ChunkedLoss(torch.autograd.Function):
@@ -83,8 +98,7 @@ class _ChunkedLoss(torch.autograd.Function):
     ) -> tuple[Tensor, Tensor]:
         """hidden (N, D), weight (V, D), target (N,)."""
         choices, wanted = weight.shape[0], any(ctx.needs_input_grad)
-        hidden_slope = torch.empty_like(hidden) if wanted else hidden
-        weight_slope = torch.zeros_like(weight) if wanted else weight
+        hidden_slope, weight_slope = torch.empty_like(hidden), torch.zeros_like(weight)
         normaliser = hidden.new_empty(len(target))  # log of the sum of exponentials
         rows = max(LEAST_ROWS, CHUNK // choices)
         space = hidden.new_empty(min(rows, len(target)), choices)
@@ -98,14 +112,10 @@ class _ChunkedLoss(torch.autograd.Function):
             if wanted:
                 torch.mm(powers, weight, out=hidden_slope[start : start + rows]).div_(total)
                 weight_slope.addmm_(powers.t(), part / total)
-        right = weight[target]
-        likelihood = (normaliser - (hidden * right).sum(dim=1)).sum()
-        spread = normaliser.sum() - hidden.sum(dim=0) @ weight.mean(dim=0)
-        if wanted:
-            hidden_slope -= (1 - smoothing) * right + smoothing * weight.mean(dim=0)
-            weight_slope.index_add_(0, target, hidden, alpha=smoothing - 1)
-            weight_slope -= smoothing / choices * hidden.sum(dim=0)
-            ctx.save_for_backward(hidden_slope, weight_slope)
+        likelihood, spread = _right_tokens(
+            hidden, weight, target, smoothing, normaliser, hidden_slope, weight_slope
+        )
+        ctx.save_for_backward(hidden_slope, weight_slope)
         ctx.mark_non_differentiable(likelihood)
         return (1 - smoothing) * likelihood + smoothing * spread, likelihood
 
@@ -114,3 +124,79 @@ class _ChunkedLoss(torch.autograd.Function):
         hidden_slope, weight_slope = ctx.saved_tensors
         scale = gradients[0]
         return hidden_slope * scale, weight_slope * scale, None, None
+
+
+class _AgreeingLoss(torch.autograd.Function):
+    """The same loss, and what it costs that two passes with other dropout differ: agreement times
+    KL(p | q) + KL(q | p), summed over the places.
+
+    R-Drop (Liang et al. 2021, arXiv 2106.14448). With d = log p - log q the two divergences are
+    the sums of p d and -q d, and their slope for the scores of p is p (d - KL(p | q)) + p - q;
+    the p of the cross-entropy joins it as p / agreement, and agreement multiplies at the end.
+    """
+
+    @staticmethod
+    def forward(
+        ctx: Any,
+        hidden: Tensor,
+        weight: Tensor,
+        target: Tensor,
+        smoothing: float,
+        agreement: float,
+    ) -> tuple[Tensor, Tensor]:
+        """hidden (2 N, D) and target (2 N,), the second half like the first; weight (V, D)."""
+        half, choices = len(target) // 2, weight.shape[0]
+        hidden_slope, weight_slope = torch.empty_like(hidden), torch.zeros_like(weight)
+        normaliser = torch.empty_like(hidden[:, 0])
+        apart = hidden.new_zeros(())
+        right = (hidden * weight[target]).sum(dim=1)
+        rows = max(LEAST_ROWS, CHUNK // choices) // 2
+        for start in range(0, half, rows):
+            stop = min(start + rows, half)
+            place = torch.cat([torch.arange(start, stop), torch.arange(start, stop) + half])
+            part = hidden[place]
+            logs = (part @ weight.t()).log_softmax(dim=1)
+            normaliser[place] = right[place] - logs.gather(1, target[place, None])[:, 0]
+            p, q = logs.exp().chunk(2)
+            d = torch.sub(*logs.chunk(2))
+            forth, back = torch.einsum("nv,nv->n", p, d), -torch.einsum("nv,nv->n", q, d)
+            apart += forth.sum() + back.sum()
+            slope, constant = logs, 1 + 1 / agreement
+            torch.add(d, (constant - forth)[:, None], out=slope[: len(p)]).mul_(p).sub_(q)
+            torch.sub((constant - back)[:, None], d, out=slope[len(p) :]).mul_(q).sub_(p)
+            hidden_slope[place] = slope @ weight
+            weight_slope.addmm_(slope.t(), part)
+        hidden_slope *= agreement
+        weight_slope *= agreement
+        likelihood, spread = _right_tokens(
+            hidden, weight, target, smoothing, normaliser, hidden_slope, weight_slope
+        )
+        ctx.save_for_backward(hidden_slope, weight_slope)
+        ctx.mark_non_differentiable(likelihood)
+        return (1 - smoothing) * likelihood + smoothing * spread + agreement * apart, likelihood
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, Tensor, None, None, None]:
+        hidden_slope, weight_slope = ctx.saved_tensors
+        return hidden_slope * gradients[0], weight_slope * gradients[0], None, None, None
+
+
+def _right_tokens(
+    hidden: Tensor,
+    weight: Tensor,
+    target: Tensor,
+    smoothing: float,
+    normaliser: Tensor,
+    hidden_slope: Tensor,
+    weight_slope: Tensor,
+) -> tuple[Tensor, Tensor]:
+    """Put the right tokens and the smoothing into the slopes of the normaliser's sum (N,).
+
+    Gives -log p of the right tokens, and its mean over all choices, each summed.
+    """
+    right, mean, total = weight[target], weight.mean(dim=0), hidden.sum(dim=0)
+    hidden_slope -= (1 - smoothing) * right + smoothing * mean
+    weight_slope.index_add_(0, target, hidden, alpha=smoothing - 1)
+    weight_slope -= smoothing / len(weight) * total
+    likelihood = (normaliser - (hidden * right).sum(dim=1)).sum()
+    return likelihood, normaliser.sum() - total @ mean

@@ -19,6 +19,7 @@ from regard.data.store import Batches, Place
 from regard.models.base import Model
 from regard.models.weights import all_finite, collect, install
 from regard.nn.dropout import set_dropout
+from regard.nn.output import set_agreement
 from regard.problem import Problem
 from regard.training.average import AverageSettings
 from regard.training.checkpoint import SAVE_ERRORS, Checkpoint, Checkpoints
@@ -36,6 +37,7 @@ class TrainingSettings(Settings):
     average: AverageSettings = AverageSettings()
     accumulate: int = Field(default=1, ge=1)  # batches an update
     dropout_begin: float = Field(default=1.0, ge=0, le=1)  # its share of dropout grows from this
+    agreement: float = Field(default=0.0, ge=0)  # of two passes, from halfway on; see docs/training.md
     processes: Optional[int] = Field(default=None, ge=1)  # None: as many as there are cores
     seed: int = Field(default=1, ge=0, lt=2**32)
     save_every: int = Field(default=500, ge=1)
@@ -54,6 +56,13 @@ class TrainingSettings(Settings):
         """
         done = (step - 1) / max(steps - 1, 1)
         return self.dropout_begin + (1 - self.dropout_begin) * done
+
+    def agreement_at(self, step: int, steps: int) -> float:
+        """None in the first half: while there is little to agree on, plain steps teach more.
+
+        Steps that ask for it compute each batch twice.
+        """
+        return self.agreement if 2 * step > steps else 0.0
 
 
 @dataclass
@@ -107,6 +116,7 @@ class Trainer:
         self.optimizer = settings.optimizer.build(model.parameters())
         self.average = settings.average.build(model)
         self.progress = Progress()
+        self.twice = False  # whether batches are computed twice, to compare
         self.stop_signal: Optional[int] = None
         self.signalled = 0.0  # when
         self.validating = False
@@ -169,6 +179,7 @@ class Trainer:
         # Seeding each step by its number makes resuming exact without saving a generator.
         torch.manual_seed(settings.seed * 1_000_003 + step * 1_009 + self.ranks.rank)
         set_dropout(self.model, settings.dropout_at(step, self.steps))
+        self._ask_agreement(settings.agreement_at(step, self.steps))
         loss = self._backward([self.ranks.part(batch) for batch in batches], tokens)
         stop = 0.0 if self.stop_signal is None else 1.0
         parameters = list(self.model.parameters())
@@ -221,10 +232,14 @@ class Trainer:
         smaller = [part for batch in batches for part in halves(batch) if len(part)]
         return self._backward(smaller, tokens)
 
+    def _ask_agreement(self, weight: float) -> None:
+        self.twice = weight > 0
+        set_agreement(self.model, weight)
+
     def _backward_one(self, batch: Batch, tokens: int) -> float:
         if not len(batch):
             return 0.0
-        loss = self.model(batch)
+        loss = self.model(batch.twice() if self.twice else batch)
         (loss.total / tokens).backward()
         return float(loss.likelihood)
 
@@ -365,6 +380,7 @@ class Trainer:
         while more:
             start = time.perf_counter()
             batches = [next(stream)[0] for _ in range(self.settings.accumulate)]
+            self._ask_agreement(self.settings.agreement if len(took) % 2 else 0.0)
             self._backward([self.ranks.part(batch) for batch in batches], 1)
             self.ranks.sum_gradients(list(self.model.parameters()), torch.zeros(2))
             torch.nn.utils.clip_grad_norm_(self.model.parameters(), 1.0)
