@@ -23,6 +23,7 @@ from regard.data.store import Store
 from regard.memory import keep_memory
 from regard.models.base import EncoderDecoder
 from regard.models.transformer import TransformerConfig
+from regard.nn.layout import lay_out_for_search
 from regard.search.beam import Beam
 from regard.workers import at_once, cores
 
@@ -58,7 +59,8 @@ def regard(beam: int, folder: Path) -> Decode:
     """The built-in engine: a process of one thread for each core, as loading a run sets it up."""
     keep_memory()
     model, _ = our_model()
-    search = Beam(beam=beam, longest_ratio=1e-6, longest_extra=LENGTH + 1)
+    lay_out_for_search(model)
+    search = Beam(beam=beam, scored=beam > 1, longest_ratio=1e-6, longest_extra=LENGTH + 1)
 
     def work(rows: list[list[int]]) -> int:
         found = model.generate(Padded.of(rows), search)

@@ -381,7 +381,7 @@ def _beam(config: Any, beam: Optional[int], best: int, length_penalty: Optional[
     from regard.config import override
 
     width = beam or max(config.beam, best)
-    chosen = [f"beam={width}", f"best={best}"]
+    chosen = [f"beam={width}", f"best={best}", f"scored={width > 1}"]
     if length_penalty is not None:
         chosen.append(f"length_penalty={length_penalty}")
     search: Search = override(config, chosen)

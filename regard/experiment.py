@@ -443,7 +443,7 @@ def _validator(run: Run, sides: Tokenizers) -> Callable[[Model], Scores]:
         tokens = sum(loss.tokens for loss in losses)
         scores = {"loss": sum(float(loss.likelihood) for loss in losses) / tokens}
         if settings.metric != "loss":
-            outputs = Predictor(model, sides, Beam(beam=1))(sources)
+            outputs = Predictor(model, sides, Beam(beam=1, scored=False))(sources)
             scores[settings.metric] = quick_score(settings.metric, outputs, references)
         return scores
 

@@ -26,6 +26,7 @@ from regard.models.base import EncoderDecoder, Model
 from regard.models.shortlist import Shortlisted
 from regard.models.weights import collect, install
 from regard.nn.int8 import use_int8
+from regard.nn.layout import lay_out_for_search
 from regard.predict import BATCH_TOKENS, Predictor
 from regard.problem import Misuse, Problem
 from regard.recipes import Config
@@ -217,6 +218,8 @@ class Run:
         sides = self.tokenizers()
         if int8:
             use_int8(model)
+        else:
+            lay_out_for_search(model)
         if shortlist:
             model = self._shortlisted(model, sides, shortlist, say)
         return Predictor(

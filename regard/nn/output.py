@@ -61,7 +61,7 @@ class Projection(Output):
         return hidden @ self.weight.t()
 
     def narrow(self, choices: Tensor) -> Projection:
-        return Projection(self.weight[choices], self.smoothing)
+        return Projection(self.weight.t()[:, choices].t(), self.smoothing)
 
     def loss(self, hidden: Tensor, state: State, target: Tensor, mask: Tensor) -> Loss:
         smoothing = self.smoothing if self.training else 0.0

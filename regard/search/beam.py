@@ -26,11 +26,14 @@ class Beam(Search):
     best: int = Field(default=1, ge=1)
     finished: Optional[int] = Field(default=None, ge=1)  # None: as many as the beam is wide
     length_penalty: float = Field(default=1.0, ge=0)
+    scored: bool = True  # False: greedy search tells no probabilities, and is a tenth faster
 
     @model_validator(mode="after")
     def _fits(self) -> Beam:
         if self.best > self.beam:
             raise ValueError(f"a beam of {self.beam} cannot give the {self.best} best")
+        if not self.scored and self.beam > 1:
+            raise ValueError("only greedy search, a beam of 1, can do without scores")
         return self
 
     @torch.inference_mode()
@@ -50,7 +53,9 @@ class Beam(Search):
     ) -> tuple[State, _Live]:
         """One more token for every hypothesis: the best go on, those that end are done."""
         sentences, copies = live.totals.shape
-        before = live.totals.view(-1) - normaliser(scores)  # (B x copies,)
+        before = live.totals.view(-1)  # (B x copies,)
+        if self.scored:
+            before = before - normaliser(scores)
         scores = rule_out(scores, live.prefix, live.length)
         ending = (scores[:, EOS] + before).view(sentences, copies)
         scores[:, EOS] = -math.inf
@@ -84,6 +89,7 @@ class Beam(Search):
             ending[accepted].tolist(),
             strict=True,
         ):
+            total = total if self.scored else math.nan
             done[sentence].append(Hypothesis(tuple(tokens), total / scale, total))
         return live.finished + accepted.sum(dim=1)
 

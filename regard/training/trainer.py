@@ -37,7 +37,7 @@ class TrainingSettings(Settings):
     average: AverageSettings = AverageSettings()
     accumulate: int = Field(default=1, ge=1)  # batches an update
     dropout_begin: float = Field(default=1.0, ge=0, le=1)  # its share of dropout grows from this
-    agreement: float = Field(default=0.0, ge=0)  # of two passes, from halfway on; see docs/training.md
+    agreement: float = Field(default=0.0, ge=0)  # how much two passes should agree
     processes: Optional[int] = Field(default=None, ge=1)  # None: as many as there are cores
     seed: int = Field(default=1, ge=0, lt=2**32)
     save_every: int = Field(default=500, ge=1)

@@ -100,6 +100,19 @@ def test_greedy_takes_the_best_token_at_each_step(seed: int) -> None:
     assert find(Beam(beam=1), seed, [8])[0][0].tokens == tuple(tokens)
 
 
+@given(st.integers(0, 10**6), st.lists(st.integers(1, 6), min_size=1, max_size=4))
+@settings(max_examples=40, deadline=None)
+def test_greedy_search_without_scores_finds_the_same(seed: int, limits: list[int]) -> None:
+    scored, bare = find(Beam(beam=1), seed, limits), find(Beam(beam=1, scored=False), seed, limits)
+    assert [best[0].tokens for best in bare] == [best[0].tokens for best in scored]
+    assert all(math.isnan(best[0].score) for best in bare)
+
+
+def test_a_beam_needs_its_scores() -> None:
+    with pytest.raises(ValueError, match="only greedy search"):
+        Beam(beam=2, scored=False)
+
+
 def test_a_wider_beam_finds_better_on_average() -> None:
     def mean(width: int) -> float:
         search = Beam(beam=width, finished=50, length_penalty=0.0)

@@ -94,7 +94,12 @@ def progress(run: Path, step: int) -> dict[str, Any]:
 def test_resuming_at_any_step_even_at_the_border_of_a_window_or_an_epoch(
     tmp_path: Path, corpus: Corpus
 ) -> None:
-    settings = ("batch.window=30", "batch.tokens=80", "training.dropout_begin=0.3")
+    settings = (
+        "batch.window=30",
+        "batch.tokens=80",
+        "training.dropout_begin=0.3",
+        "training.agreement=2.5",
+    )
     train_small(tmp_path / "undisturbed", corpus, *settings, steps=12)
     places = []
     for step in range(1, 12):
@@ -120,6 +125,18 @@ def test_dropout_can_grow_from_nothing_to_all_of_it(tmp_path: Path, corpus: Corp
     assert losses["growing"][-1] != losses["none"][-1]
     begun_at_half = TrainingSettings(dropout_begin=0.5)
     assert [begun_at_half.dropout_at(step, 5) for step in (1, 3, 5)] == [0.5, 0.75, 1.0]
+
+
+def test_agreement_is_asked_in_the_second_half(tmp_path: Path, corpus: Corpus) -> None:
+    losses = {}
+    for agreement in ("0", "5"):
+        settings = ("model.dropout=0.5", f"training.agreement={agreement}")
+        train_small(tmp_path / agreement, corpus, *settings, steps=6)
+        losses[agreement] = [
+            each["loss"] for each in journal(tmp_path / agreement) if "rate" in each
+        ]
+    assert losses["5"][:3] == losses["0"][:3]
+    assert losses["5"][3:] != losses["0"][3:]
 
 
 def test_a_crash_before_the_first_save_begins_again_without_a_trace(
