@@ -12,7 +12,8 @@ from torch import nn
 
 from regard.models.base import EncoderDecoder
 from regard.models.transformer import TransformerConfig
-from regard.nn.attention import CrossAttention, SelfAttention
+from regard.nn.attention import CrossAttention
+from regard.nn.blocks import SelfAttention
 from regard.nn.position import Sinusoidal
 
 

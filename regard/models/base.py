@@ -60,6 +60,10 @@ class Model(nn.Module, ABC):
         self, source: Padded, search: Search, prefix: Optional[Padded] = None
     ) -> list[list[Hypothesis]]: ...
 
+    def choices(self, batch: Batch) -> Optional[Tensor]:
+        """log p of every token at each place of the target, (B, T, V), where a model has that."""
+        return None
+
 
 class EncoderDecoder(Model):
     """Every autoregressive family is this class with other parts:
@@ -86,10 +90,13 @@ class EncoderDecoder(Model):
 
     @torch.inference_mode()
     def log_probabilities(self, batch: Batch) -> Tensor:
-        hidden, state = self.read(batch)
-        logs = self.output.scores(hidden, state).log_softmax(dim=-1)
-        chosen = logs.gather(2, batch.target.values[:, :, None])[:, :, 0]
+        chosen = self.choices(batch).gather(2, batch.target.values[:, :, None])[:, :, 0]
         return chosen.masked_fill(~batch.target.mask, 0.0)
+
+    @torch.inference_mode()
+    def choices(self, batch: Batch) -> Tensor:
+        hidden, state = self.read(batch)
+        return self.output.scores(hidden, state).log_softmax(dim=-1)
 
     @torch.inference_mode()
     def generate(

@@ -25,7 +25,7 @@ from regard.nn.convolution import (
 from regard.nn.dropout import Dropout
 from regard.nn.embedding import Tying, share_embeddings
 from regard.nn.output import Projection
-from regard.nn.position import build_position
+from regard.nn.position import input_position
 from regard.nn.state import State
 
 
@@ -93,7 +93,7 @@ class ConvolutionalEncoder(Encoder):
         super().__init__()
         c = config
         self.asked_by = c.decoder_layers or c.layers
-        position = build_position(c.position, c.width, 1, c.max_length)
+        position = input_position(c.position, c.width, c.max_length)
         self.embedding = Embedding(tokens, position, c.dropout)
         self.layers = nn.ModuleList(
             GatedConvolution(c.width, c.kernel, c.dropout) for _ in range(c.layers)
@@ -120,7 +120,7 @@ class ConvolutionalDecoder(Decoder):
     def __init__(self, config: ConvolutionalConfig, tokens: nn.Embedding) -> None:
         super().__init__()
         c = config
-        position = build_position(c.position, c.width, 1, c.max_length)
+        position = input_position(c.position, c.width, c.max_length)
         self.embedding = Embedding(tokens, position, c.dropout)
         self.layers = nn.ModuleList(
             GatedDecoderLayer(c.width, c.kernel, c.dropout)

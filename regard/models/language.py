@@ -11,16 +11,33 @@ from torch import Tensor, nn
 from regard.config import Settings
 from regard.data.batch import Padded
 from regard.models.base import Decoder, Encoded, Encoder, EncoderDecoder
-from regard.nn.attention import KeysValues, also_own, see_own
-from regard.nn.blocks import CausalLayer, Embedding, Placement
+from regard.nn.blocks import Anatomy, CausalLayer, Embedding, Placement
 from regard.nn.dropout import Dropout
 from regard.nn.embedding import embed
+from regard.nn.mixers import MixerKind, MixerSizes, check_mixers, in_turn
+from regard.nn.mixers.base import Memory
+from regard.nn.mixers.places import Reading
+from regard.nn.norm import Normalisation
 from regard.nn.output import Projection
-from regard.nn.position import Position, PositionKind, build_position
-from regard.nn.recurrent import CellKind, Memory, Stack
-from regard.nn.state import State
+from regard.nn.position import Position, PositionKind, input_position
+from regard.nn.recurrent import CellKind, Stack
+from regard.nn.recurrent import Memory as CellMemory
+from regard.nn.state import State, Tree
 
-OF_ATTENTION = ("inner", "heads", "norm", "position", "max_length")
+OF_ATTENTION = (
+    "inner",
+    "heads",
+    "mixers",
+    "mixing",
+    "scale_scores",
+    "residual",
+    "normalisation",
+    "norm",
+    "position",
+    "max_length",
+    "farthest",
+    "scale_embeddings",
+)
 """Settings that a recurrent cell has no use for."""
 
 
@@ -31,11 +48,18 @@ class LanguageConfig(Settings):
     cell: Literal["attention", "rnn", "gru", "lstm"] = "attention"
     layers: int = Field(default=4, ge=1)
     width: int = Field(default=128, ge=2)
-    inner: int = Field(default=256, ge=1)
+    inner: int = Field(default=256, ge=0)  # 0: no feed-forward network
     heads: int = Field(default=4, ge=1)
+    mixers: tuple[MixerKind, ...] = Field(default=("full",), min_length=1)  # in turn over layers
+    mixing: MixerSizes = MixerSizes()
+    scale_scores: bool = True  # by 1 / sqrt of a head's width
+    residual: bool = True
+    normalisation: Normalisation = "layer"
     norm: Placement = "pre"
     position: PositionKind = "sinusoidal"
     max_length: int = Field(default=1024, ge=1)  # for learned positions alone
+    farthest: int = Field(default=16, ge=1)  # for shaw positions: beyond it all is equally far
+    scale_embeddings: bool = True
     tying: Literal["none", "target"] = "target"
     dropout: float = Field(default=0.1, ge=0, lt=1)
     smoothing: float = Field(default=0.0, ge=0, lt=1)  # any makes the perplexity worse
@@ -48,12 +72,29 @@ class LanguageConfig(Settings):
             raise ValueError(f"a width of {self.width} cannot be split among {self.heads} heads")
         elif self.width % 2 or (self.position == "rotary" and self.width // self.heads % 2):
             raise ValueError("positions need an even width, rotary ones an even width of each head")
+        check_mixers(self.mixers, self.layers, self.position, causal=True)
         return self
 
     def _must_be_recurrent(self) -> None:
         for name in OF_ATTENTION:
             if getattr(self, name) != type(self).model_fields[name].default:
                 raise ValueError(f"'{name}' is for cell=attention alone, and this is {self.cell}")
+
+    def anatomy(self) -> Anatomy:
+        return Anatomy(
+            width=self.width,
+            inner=self.inner,
+            heads=self.heads,
+            dropout=self.dropout,
+            placement=self.norm,
+            normalisation=self.normalisation,
+            residual=self.residual,
+            scaled=self.scale_scores,
+            position=self.position,
+            farthest=self.farthest,
+            longest=self.max_length,
+            sizes=self.mixing,
+        )
 
     def build(self, source_size: int, target_size: int) -> EncoderDecoder:
         tokens = embed(target_size, self.width)
@@ -80,6 +121,15 @@ class LanguageConfig(Settings):
         return [
             small,
             small.model_copy(update={"norm": "post", "position": "learned", "tying": "none"}),
+            small.model_copy(
+                update={
+                    "mixers": ("bigbird", "window"),
+                    "mixing": MixerSizes(neighbourhood=3, block=2),
+                    "position": "shaw",
+                    "farthest": 2,
+                }
+            ),
+            small.model_copy(update={"mixers": ("linear", "none"), "position": "none"}),
             cls(cell="lstm", layers=2, width=16, dropout=0.0),
         ]
 
@@ -99,39 +149,46 @@ class NoSource(Encoder):
 class AttentionLanguage(Decoder):
     """Each place looks at itself and those before it (Liu et al. 2018, arXiv 1801.10198).
 
-    Shared by the hypotheses of a text: keys and values of all they have read, (B, H, columns, K)
-    for each layer. Its past: which columns a hypothesis's own tokens are in, (R, columns).
+    Shared by the hypotheses of a text: what each layer's mixer keeps for all of them. Its past:
+    which columns of these a hypothesis's own tokens are in, (R, columns), and what each layer's
+    mixer keeps for one.
     """
 
     def __init__(self, config: LanguageConfig, tokens: nn.Embedding) -> None:
         super().__init__()
-        c = config
-        self.heads = c.heads
-        position = build_position(c.position, c.width, c.heads, c.max_length)
-        self.embedding = Embedding(tokens, position, c.dropout)
-        self.layers = nn.ModuleList(
-            CausalLayer(c.width, c.inner, c.heads, position, c.norm, c.dropout)
-            for _ in range(c.layers)
-        )
-        self.norm = nn.LayerNorm(c.width) if c.norm == "pre" else nn.Identity()
+        c, anatomy = config, config.anatomy()
+        position = input_position(c.position, c.width, c.max_length)
+        self.embedding = Embedding(tokens, position, c.dropout, c.scale_embeddings)
+        layers = [
+            CausalLayer(anatomy, mixer, number)
+            for number, mixer in enumerate(in_turn(c.mixers, c.layers))
+        ]
+        self.uses_columns = any(layer.attention.uses_columns for layer in layers)
+        self.layers = nn.ModuleList(layers)
+        self.norm = anatomy.last_norm()
 
     def start(self, encoded: Encoded) -> State:
-        rows, _, width = encoded.output.shape
-        nothing = encoded.output.new_zeros(rows, self.heads, 0, width // self.heads)
-        read = tuple((nothing, nothing) for _ in self.layers)
-        return State(shared=read, past=encoded.mask.new_ones(rows, 0))
+        rows = len(encoded.output)
+        memories = [cast(CausalLayer, layer).attention.start(rows) for layer in self.layers]
+        return State(
+            shared=tuple(memory.shared for memory in memories),
+            past=(encoded.mask.new_ones(rows, 0), tuple(memory.past for memory in memories)),
+        )
 
     def forward(self, tokens: Tensor, state: State) -> tuple[Tensor, State]:
-        read, seen = cast(tuple[KeysValues, ...], state.shared), cast(Tensor, state.past)
-        sentences, length = len(read[0][0]), tokens.shape[1]
-        mask = see_own(seen, sentences, length)
+        shared = cast(tuple[Tree, ...], state.shared)
+        seen, past = cast(tuple[Tensor, tuple[Tree, ...]], state.past)
+        reading = Reading(tokens, state.length, len(tokens) // state.copies, seen)
         x = self.embedding(tokens, state.length)  # (R, T, D)
-        more = []
-        for layer, before in zip(self.layers, read, strict=True):
-            x, after = layer(x, before, mask, state.length)
-            more.append(after)
-        past = also_own(seen, sentences, length)
-        return self.norm(x), state.advance(past, length, shared=tuple(more))
+        memories = []
+        for layer, *kept in zip(self.layers, shared, past, strict=True):
+            x, memory = layer(x, Memory(*kept), reading)
+            memories.append(memory)
+        return self.norm(x, reading), state.advance(
+            past=(reading.own if self.uses_columns else seen, tuple(m.past for m in memories)),
+            by=tokens.shape[1],
+            shared=tuple(m.shared for m in memories),
+        )
 
 
 class RecurrentLanguage(Decoder):
@@ -154,5 +211,5 @@ class RecurrentLanguage(Decoder):
         return State(shared=(), past=self.stack.start(c))
 
     def forward(self, tokens: Tensor, state: State) -> tuple[Tensor, State]:
-        s, past = self.stack(self.words(tokens), cast(tuple[Memory, ...], state.past))
+        s, past = self.stack(self.words(tokens), cast(tuple[CellMemory, ...], state.past))
         return self.dropout(s), state.advance(past, by=tokens.shape[1])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal, Optional, cast
+from typing import Any, Literal, Optional, cast
 
 from pydantic import Field, model_validator
 from torch import Tensor, nn
@@ -10,26 +10,41 @@ from torch import Tensor, nn
 from regard.config import Settings
 from regard.data.batch import Padded
 from regard.models.base import Decoder, Encoded, Encoder, EncoderDecoder
-from regard.nn.attention import KeysValues, also_own, hide, see_own
-from regard.nn.blocks import DecoderLayer, Embedding, EncoderLayer, Placement
+from regard.nn.attention import KeysValues, hide
+from regard.nn.blocks import Anatomy, DecoderLayer, Embedding, EncoderLayer, Placement
 from regard.nn.embedding import Tying, share_embeddings
+from regard.nn.mixers import MixerKind, MixerSizes, check_mixers, in_turn
+from regard.nn.mixers.base import Memory
+from regard.nn.mixers.places import Places, Reading
+from regard.nn.norm import Normalisation
 from regard.nn.output import Projection
-from regard.nn.position import PositionKind, build_position
-from regard.nn.state import State
+from regard.nn.position import PositionKind, input_position
+from regard.nn.state import State, Tree
 
 
 class TransformerConfig(Settings):
-    """The sizes of the `tiny` recipe unless others are given."""
+    """The sizes of the `tiny` recipe unless others are given.
+
+    The mixers are taken in turn over the layers: window, full with four layers is window, full,
+    window, full.
+    """
 
     kind: Literal["transformer"] = "transformer"
     layers: int = Field(default=4, ge=1)
     decoder_layers: Optional[int] = Field(default=None, ge=1)  # None: as many as the encoder
     width: int = Field(default=128, ge=2)
-    inner: int = Field(default=256, ge=1)
+    inner: int = Field(default=256, ge=0)  # 0: no feed-forward network
     heads: int = Field(default=4, ge=1)
+    mixers: tuple[MixerKind, ...] = Field(default=("full",), min_length=1)
+    decoder_mixers: tuple[MixerKind, ...] = Field(default=("full",), min_length=1)
+    mixing: MixerSizes = MixerSizes()
+    scale_scores: bool = True  # by 1 / sqrt of a head's width
+    residual: bool = True
+    normalisation: Normalisation = "layer"
     norm: Placement = "post"
     position: PositionKind = "sinusoidal"
-    max_length: int = Field(default=1024, ge=1)  # for learned positions alone
+    max_length: int = Field(default=1024, ge=1)  # for learned positions and linformer alone
+    farthest: int = Field(default=16, ge=1)  # for shaw positions: beyond it all is equally far
     tying: Tying = "all"
     scale_embeddings: bool = True
     dropout: float = Field(default=0.1, ge=0, lt=1)
@@ -41,89 +56,134 @@ class TransformerConfig(Settings):
             raise ValueError(f"a width of {self.width} cannot be split among {self.heads} heads")
         if self.width % 2 or (self.position == "rotary" and self.width // self.heads % 2):
             raise ValueError("positions need an even width, rotary ones an even width of each head")
+        check_mixers(self.mixers, self.layers, self.position, causal=False)
+        decoder_layers = self.decoder_layers or self.layers
+        check_mixers(self.decoder_mixers, decoder_layers, self.position, causal=True)
         return self
+
+    def anatomy(self) -> Anatomy:
+        return Anatomy(
+            width=self.width,
+            inner=self.inner,
+            heads=self.heads,
+            dropout=self.dropout,
+            placement=self.norm,
+            normalisation=self.normalisation,
+            residual=self.residual,
+            scaled=self.scale_scores,
+            position=self.position,
+            farthest=self.farthest,
+            longest=self.max_length,
+            sizes=self.mixing,
+        )
 
     def build(self, source_size: int, target_size: int) -> EncoderDecoder:
         source, target, weight = share_embeddings(source_size, target_size, self.width, self.tying)
+        limited = self.position == "learned" or "linformer" in self.mixers
         return EncoderDecoder(
             TransformerEncoder(self, source),
             TransformerDecoder(self, target),
             Projection(weight, self.smoothing),
-            longest=self.max_length if self.position == "learned" else None,
+            longest=self.max_length if limited else None,
         )
 
     @classmethod
     def miniatures(cls) -> list[TransformerConfig]:
         """Small members which together use every option; the contract tests run each."""
         small = cls(layers=2, width=16, inner=24, heads=2, dropout=0.0)
-        return [
-            small,
-            small.model_copy(update={"norm": "pre", "position": "rotary", "tying": "none"}),
-            small.model_copy(
-                update={"position": "learned", "tying": "target", "scale_embeddings": False}
-            ),
+        sizes = MixerSizes(neighbourhood=3, block=2, random_blocks=1, projected=3)
+        all_looking = ("full", "window", "bigbird")
+        looking = {"layers": 3, "mixing": sizes, "mixers": all_looking}
+        looking["decoder_mixers"] = ("bigbird", "full", "window")
+        summing = {
+            "mixing": sizes,
+            "mixers": ("linear", "linformer"),
+            "decoder_mixers": ("linear",),
+        }
+        changes: list[dict[str, Any]] = [
+            {},
+            {**looking, "norm": "pre", "position": "rotary", "tying": "none"},
+            {"position": "learned", "tying": "target", "scale_embeddings": False},
+            {**looking, "decoder_layers": 3, "max_length": 40, "position": "learned"},
+            {**looking, "norm": "pre"},
+            {**looking, "farthest": 2, "position": "shaw"},
+            {**looking, "position": "alibi", "heads": 4, "norm": "pre"},
+            {**looking, "position": "none", "scale_scores": False},
+            {**summing, "max_length": 40},
+            {**summing, "mixing": sizes.model_copy(update={"sharing": "none"}), "norm": "pre"},
+            {**summing, "mixing": sizes.model_copy(update={"sharing": "keys"}), "position": "none"},
+            {"normalisation": "batch", "norm": "pre", "residual": False, "layers": 1},
+            {"normalisation": "batch", "decoder_mixers": ("linear", "none")},
+            {
+                **{"mixers": ("none",), "decoder_mixers": ("none",), "heads": 1, "inner": 0},
+                **{"normalisation": "none", "position": "none"},
+            },
         ]
+        return [small.model_copy(update=change) for change in changes]
 
 
 class TransformerEncoder(Encoder):
     def __init__(self, config: TransformerConfig, tokens: nn.Embedding) -> None:
         super().__init__()
-        c = config
-        position = build_position(c.position, c.width, c.heads, c.max_length)
+        c, anatomy = config, config.anatomy()
+        position = input_position(c.position, c.width, c.max_length)
         self.embedding = Embedding(tokens, position, c.dropout, c.scale_embeddings)
         self.layers = nn.ModuleList(
-            EncoderLayer(c.width, c.inner, c.heads, position, c.norm, c.dropout)
-            for _ in range(c.layers)
+            EncoderLayer(anatomy, mixer, number)
+            for number, mixer in enumerate(in_turn(c.mixers, c.layers))
         )
-        self.norm = nn.LayerNorm(c.width) if c.norm == "pre" else nn.Identity()
+        self.norm = anatomy.last_norm()
 
     def forward(self, source: Padded) -> Encoded:
-        mask = hide(~source.mask)[:, None, None]
+        places = Places(source.mask)
         x = self.embedding(source.values)  # (B, S, D)
         for layer in self.layers:
-            x = layer(x, mask)
-        return Encoded(self.norm(x), source.mask)
+            x = layer(x, places)
+        return Encoded(self.norm(x, places), source.mask)
 
 
 class TransformerDecoder(Decoder):
-    """Shared by the hypotheses of a sentence: keys and values of the source, and of all they have
-    read themselves, (B, H, columns, K) for each layer. Its past: which columns a hypothesis's own
-    tokens are in, (R, columns)."""
+    """Shared by the hypotheses of a sentence: keys and values of the source, and what each layer's
+    mixer keeps for all of them. Its past: which columns of these a hypothesis's own tokens are in,
+    (R, columns), and what each layer's mixer keeps for one."""
 
     def __init__(self, config: TransformerConfig, tokens: nn.Embedding) -> None:
         super().__init__()
-        c = config
-        self.heads = c.heads
-        position = build_position(c.position, c.width, c.heads, c.max_length)
+        c, anatomy = config, config.anatomy()
+        position = input_position(c.position, c.width, c.max_length)
         self.embedding = Embedding(tokens, position, c.dropout, c.scale_embeddings)
-        self.layers = nn.ModuleList(
-            DecoderLayer(c.width, c.inner, c.heads, position, c.norm, c.dropout)
-            for _ in range(c.decoder_layers or c.layers)
-        )
-        self.norm = nn.LayerNorm(c.width) if c.norm == "pre" else nn.Identity()
+        layers = [
+            DecoderLayer(anatomy, mixer, number)
+            for number, mixer in enumerate(in_turn(c.decoder_mixers, c.decoder_layers or c.layers))
+        ]
+        self.uses_columns = any(layer.attention.uses_columns for layer in layers)
+        self.layers = nn.ModuleList(layers)
+        self.norm = anatomy.last_norm()
 
     def start(self, encoded: Encoded) -> State:
-        rows, _, width = encoded.output.shape
-        prepared = tuple(
-            cast(DecoderLayer, layer).source_attention.prepare(encoded.output)
-            for layer in self.layers
-        )
-        nothing = encoded.output.new_zeros(rows, self.heads, 0, width // self.heads)
-        read = tuple((nothing, nothing) for _ in self.layers)
-        seen = encoded.mask.new_ones(rows, 0)
+        layers = [cast(DecoderLayer, layer) for layer in self.layers]
+        prepared = tuple(layer.source_attention.prepare(encoded.output) for layer in layers)
+        memories = [layer.attention.start(len(encoded.output)) for layer in layers]
         mask = hide(~encoded.mask)[:, None, None]
-        return State(shared=(prepared, mask, read), past=seen)
+        seen = encoded.mask.new_ones(len(encoded.mask), 0)
+        return State(
+            shared=(prepared, mask, tuple(memory.shared for memory in memories)),
+            past=(seen, tuple(memory.past for memory in memories)),
+        )
 
     def forward(self, tokens: Tensor, state: State) -> tuple[Tensor, State]:
-        prepared, mask, read = cast(
-            tuple[tuple[KeysValues, ...], Tensor, tuple[KeysValues, ...]], state.shared
+        prepared, mask, shared = cast(
+            tuple[tuple[KeysValues, ...], Tensor, tuple[Tree, ...]], state.shared
         )
-        seen, length = cast(Tensor, state.past), tokens.shape[1]
-        past_mask = see_own(seen, len(mask), length)
+        seen, past = cast(tuple[Tensor, tuple[Tree, ...]], state.past)
+        reading = Reading(tokens, state.length, len(mask), seen)
         x = self.embedding(tokens, state.length)  # (R, T, D)
-        more = []
-        for layer, source, before in zip(self.layers, prepared, read, strict=True):
-            x, after = layer(x, source, mask, before, past_mask, state.length)
-            more.append(after)
-        shared = (prepared, mask, tuple(more))
-        return self.norm(x), state.advance(also_own(seen, len(mask), length), length, shared)
+        memories = []
+        for layer, source, *kept in zip(self.layers, prepared, shared, past, strict=True):
+            x, memory = layer(x, source, mask, Memory(*kept), reading)
+            memories.append(memory)
+        return self.norm(x, reading), state.advance(
+            past=(reading.own if self.uses_columns else seen, tuple(m.past for m in memories)),
+            by=tokens.shape[1],
+            shared=(prepared, mask, tuple(m.shared for m in memories)),
+        )

@@ -10,7 +10,6 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from regard.nn.linear import linear
-from regard.nn.position import Position
 from regard.nn.probe import Watched
 
 KeysValues = tuple[Tensor, Tensor]
@@ -23,20 +22,20 @@ class Core(Watched):
     in search too, since for a few queries a sentence that is faster.
     """
 
+    def __init__(self, scaled: bool = True) -> None:
+        super().__init__()
+        self.scaled = scaled
+
     def forward(
         self, query: Tensor, key: Tensor, value: Tensor, mask: Optional[Tensor], causal: bool
     ) -> Tensor:
         """query (B, H, T, K), key and value (B, H, S, K), the mask is added to the scores and
         broadcastable to (B, H, T, S); causal: T = S and no token sees a later one."""
-        many = torch.is_grad_enabled() or query.shape[2] > FEW
-        if self.probe is None and (many or causal):
-            return functional.scaled_dot_product_attention(
-                query, key, value, attn_mask=mask, is_causal=causal
-            )
+        if self.probe is None and (causal or many(query)):
+            return fused(query, key, value, mask, causal, self.scaled)
         if causal:
             mask = hide(~look_back(query.shape[2]))
-        scores = (query / math.sqrt(query.shape[-1])) @ key.transpose(-1, -2)  # (B, H, T, S)
-        weights = _softmax(scores if mask is None else scores + mask)
+        weights = weigh(scale(query, self.scaled), key, mask)
         if self.probe is not None:
             self.probe.append(weights.detach())
         return weights @ value
@@ -44,6 +43,30 @@ class Core(Watched):
 
 FEW = 16
 """Queries of a sentence up to which plain products beat the fused kernel."""
+
+
+def many(query: Tensor) -> bool:
+    """Whether the fused kernel is the faster way for queries (B, H, T, K)."""
+    return torch.is_grad_enabled() or query.shape[2] > FEW
+
+
+def fused(
+    query: Tensor, key: Tensor, value: Tensor, mask: Optional[Tensor], causal: bool, scaled: bool
+) -> Tensor:
+    return functional.scaled_dot_product_attention(
+        query, key, value, attn_mask=mask, is_causal=causal, scale=None if scaled else 1.0
+    )
+
+
+def scale(query: Tensor, scaled: bool) -> Tensor:
+    """Products of long vectors are large, and a softmax of large numbers learns slowly."""
+    return query / math.sqrt(query.shape[-1]) if scaled else query
+
+
+def weigh(query: Tensor, key: Tensor, mask: Optional[Tensor]) -> Tensor:
+    """The weights (B, H, T, S) of scaled queries."""
+    scores = query @ key.transpose(-1, -2)
+    return _softmax(scores if mask is None else scores + mask)
 
 
 def _softmax(scores: Tensor) -> Tensor:
@@ -62,42 +85,6 @@ def look_back(length: int) -> Tensor:
     return torch.ones(length, length, dtype=torch.bool).tril()
 
 
-def beside(x: Tensor, sentences: int) -> Tensor:
-    """(B x copies, H, T, K) to (B, H, copies x T, K): the hypotheses of a sentence together."""
-    if len(x) == sentences:
-        return x
-    return x.unflatten(0, (sentences, -1)).transpose(1, 2).flatten(2, 3)
-
-
-def apart(x: Tensor, rows: int) -> Tensor:
-    """The way back, to (B x copies, H, T, K)."""
-    if len(x) == rows:
-        return x
-    return x.unflatten(2, (rows // len(x), -1)).transpose(1, 2).flatten(0, 1)
-
-
-def see_own(seen: Tensor, sentences: int, length: int) -> Optional[Tensor]:
-    """The mask of the next `length` places: (B, 1, copies x T, columns + copies x T).
-
-    `seen` (B x copies, columns) are the columns of each hypothesis so far; of those added now, a
-    place sees its hypothesis's own up to itself. None where `read` needs no mask.
-    """
-    copies = len(seen) // sentences
-    if copies == 1 and (length == 1 or seen.shape[1] == 0):
-        return None
-    own = torch.eye(copies, dtype=torch.bool)[:, None, :, None]  # (copies, 1, copies, 1)
-    new = (own & look_back(length)[None, :, None]).flatten(2)  # (copies, T, copies x T)
-    before = seen[:, None].expand(-1, length, -1)  # (B x copies, T, columns)
-    both = torch.cat([before, new.repeat(sentences, 1, 1)], dim=2)
-    return hide(~both.reshape(sentences, 1, copies * length, -1))
-
-
-def also_own(seen: Tensor, sentences: int, length: int) -> Tensor:
-    """The columns of each hypothesis (B x copies, columns) once `length` more are read."""
-    own = torch.eye(len(seen) // sentences, dtype=torch.bool).repeat(sentences, 1)
-    return torch.cat([seen, own.repeat_interleave(length, dim=1)], dim=1)
-
-
 def split_heads(x: Tensor, heads: int) -> Tensor:
     """(B, T, D) to (B, H, T, K)."""
     return x.unflatten(-1, (heads, -1)).transpose(1, 2)
@@ -108,58 +95,16 @@ def join_heads(x: Tensor) -> Tensor:
     return x.transpose(1, 2).flatten(2)
 
 
-class SelfAttention(nn.Module):
-    """Every place looks at every other, or in a decoder at those before it."""
-
-    def __init__(self, width: int, heads: int, position: Position) -> None:
-        super().__init__()
-        self.heads = heads
-        self.position = position
-        self.project = linear(width, 3 * width, parts=3)
-        self.core = Core()
-        self.output = linear(width, width)
-
-    def _project(self, x: Tensor, start: int) -> tuple[Tensor, Tensor, Tensor]:
-        query, key, value = self.project(x).chunk(3, dim=-1)
-        query = self.position.turn(split_heads(query, self.heads), start)
-        key = self.position.turn(split_heads(key, self.heads), start)
-        return query, key, split_heads(value, self.heads)
-
-    def forward(self, x: Tensor, mask: Tensor) -> Tensor:
-        """x (B, S, D) and the mask (B, 1, 1, S) that hides padding, as an encoder reads them."""
-        query, key, value = self._project(x, 0)
-        return self.output(join_heads(self.core(query, key, value, mask, False)))
-
-    def read(
-        self, x: Tensor, past: KeysValues, mask: Optional[Tensor], start: int
-    ) -> tuple[Tensor, KeysValues]:
-        """x (B x copies, T, D) are the next T places of each hypothesis.
-
-        `past` holds the keys and values (B, H, columns, K) of all that any hypothesis of a
-        sentence has read, and `mask` (B, 1, copies x T, columns + copies x T) hides what is not
-        a hypothesis's own: so a beam reorders what is hidden and never moves a key. None: nothing.
-        """
-        query, key, value = self._project(x, start)
-        if start == 0 and len(query) == len(past[0]):
-            mixed = self.core(query, key, value, None, True)
-        else:
-            sentences = len(past[0])
-            query = beside(query, sentences)
-            key = torch.cat([past[0], beside(key, sentences)], dim=2)
-            value = torch.cat([past[1], beside(value, sentences)], dim=2)
-            mixed = apart(self.core(query, key, value, mask, False), len(x))
-        return self.output(join_heads(mixed)), (key, value)
-
-
 class CrossAttention(nn.Module):
     """The target looks at the source; its keys and values are made once a sentence."""
 
-    def __init__(self, width: int, heads: int) -> None:
+    def __init__(self, width: int, heads: int, scaled: bool = True) -> None:
         super().__init__()
         self.heads = heads
         self.query = linear(width, width)
         self.project = linear(width, 2 * width, parts=2)
-        self.core = Core()
+        self.core = Core(scaled)
+        self.core.across = True
         self.output = linear(width, width)
 
     def prepare(self, source: Tensor) -> KeysValues:

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Literal, Optional
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, field
+from typing import Literal
 
 import torch
 from torch import Tensor, nn
 
-from regard.nn.attention import CrossAttention, KeysValues, SelfAttention
+from regard.nn.attention import CrossAttention, KeysValues, join_heads, split_heads
 from regard.nn.dropout import Dropout
 from regard.nn.linear import linear
-from regard.nn.position import Position
+from regard.nn.mixers import MixerKind, MixerSizes, build_mixer
+from regard.nn.mixers.base import Memory, Mixer
+from regard.nn.mixers.places import Places, Reading
+from regard.nn.norm import Normalisation, build_norm
+from regard.nn.position import Position, PositionKind, score_position
 
 Placement = Literal["pre", "post"]
 
@@ -32,25 +38,149 @@ class Embedding(nn.Module):
         return self.dropout(self.position.add(self.tokens(tokens) * self.scale, start))
 
 
-class AddNorm(nn.Module):
-    """Residual connection and layer norm around a sub-layer f.
+@dataclass(frozen=True)
+class Anatomy:
+    """What all layers of a stack have in common, as the config says; it makes their parts."""
+
+    width: int
+    inner: int  # 0: no feed-forward network
+    heads: int
+    dropout: float
+    placement: Placement
+    normalisation: Normalisation = "layer"
+    residual: bool = True
+    scaled: bool = True  # scores are divided by sqrt(K)
+    position: PositionKind = "sinusoidal"
+    farthest: int = 16  # of shaw positions
+    longest: int = 1024  # line, for linformer
+    sizes: MixerSizes = field(default_factory=MixerSizes)
+
+    def mixing(self, kind: MixerKind, number: int) -> Mixing:
+        if kind == "none":
+            return NoMixing()
+        head_width = self.width // self.heads
+        position = score_position(self.position, self.heads, head_width, self.farthest)
+        mixer = build_mixer(
+            kind, self.sizes, self.heads, head_width, position, self.scaled, self.longest, number
+        )
+        return SelfAttention(self.width, self.heads, mixer)
+
+    def source_attention(self) -> CrossAttention:
+        return CrossAttention(self.width, self.heads, self.scaled)
+
+    def feed_forward(self) -> nn.Module:
+        return FeedForward(self.width, self.inner) if self.inner else nn.Identity()
+
+    def around(self, anything: bool = True) -> Around:
+        """What stands around a sub-layer, if there is one."""
+        return AddNorm(self) if anything else PassBy()
+
+    def last_norm(self) -> nn.Module:
+        """After all layers: with pre-norm nothing else has normalised their sum."""
+        kind = self.normalisation if self.placement == "pre" else "none"
+        return build_norm(kind, self.width)
+
+
+class Around(nn.Module, ABC):
+    """What is done before and after a sub-layer f; real (B, T) is false at padding."""
+
+    @abstractmethod
+    def enter(self, x: Tensor, places: Places | Reading) -> Tensor:
+        """What f is given."""
+
+    @abstractmethod
+    def leave(self, x: Tensor, y: Tensor, places: Places | Reading) -> Tensor:
+        """What follows from x and y = f(enter(x))."""
+
+
+class AddNorm(Around):
+    """Residual connection and normalisation around a sub-layer f.
 
     post, as in the paper: norm(x + f(x)); pre, which trains more easily: x + f(norm(x))
-    (Xiong et al. 2020, arXiv 2002.04745).
+    (Xiong et al. 2020, arXiv 2002.04745). Without the residual connection x + is left out.
     """
 
-    def __init__(self, width: int, placement: Placement, dropout: float) -> None:
+    def __init__(self, anatomy: Anatomy) -> None:
         super().__init__()
-        self.norm = nn.LayerNorm(width)
-        self.dropout = Dropout(dropout)
-        self.pre = placement == "pre"
+        self.norm = build_norm(anatomy.normalisation, anatomy.width)
+        self.dropout = Dropout(anatomy.dropout)
+        self.pre = anatomy.placement == "pre"
+        self.residual = anatomy.residual
 
-    def enter(self, x: Tensor) -> Tensor:
-        return self.norm(x) if self.pre else x
+    def enter(self, x: Tensor, places: Places | Reading) -> Tensor:
+        return self.norm(x, places) if self.pre else x
 
-    def leave(self, x: Tensor, y: Tensor) -> Tensor:
-        x = self.dropout.add(x, y)
-        return x if self.pre else self.norm(x)
+    def leave(self, x: Tensor, y: Tensor, places: Places | Reading) -> Tensor:
+        x = self.dropout.add(x, y) if self.residual else self.dropout(y)
+        return x if self.pre else self.norm(x, places)
+
+
+class PassBy(Around):
+    """There is no sub-layer here."""
+
+    def enter(self, x: Tensor, places: Places | Reading) -> Tensor:
+        return x
+
+    def leave(self, x: Tensor, y: Tensor, places: Places | Reading) -> Tensor:
+        return x
+
+
+class Mixing(nn.Module, ABC):
+    """The sub-layer in which the places of one sequence look at each other."""
+
+    uses_columns = False
+
+    @abstractmethod
+    def forward(self, x: Tensor, places: Places) -> Tensor:
+        """x (B, S, D), a whole sequence, as an encoder reads it."""
+
+    @abstractmethod
+    def start(self, rows: int) -> Memory: ...
+
+    @abstractmethod
+    def read(self, x: Tensor, memory: Memory, reading: Reading) -> tuple[Tensor, Memory]:
+        """x (B x copies, T, D) are the next T places of each hypothesis, as a decoder reads."""
+
+
+class SelfAttention(Mixing):
+    """Queries, keys and values of one sequence, mixed in one of several ways."""
+
+    def __init__(self, width: int, heads: int, mixer: Mixer) -> None:
+        super().__init__()
+        self.heads = heads
+        self.project = linear(width, 3 * width, parts=3)
+        self.core = mixer
+        self.output = linear(width, width)
+        self.uses_columns = mixer.uses_columns
+
+    def _project(self, x: Tensor, start: int) -> tuple[Tensor, Tensor, Tensor]:
+        query, key, value = self.project(x).chunk(3, dim=-1)
+        query = self.core.position.turn(split_heads(query, self.heads), start)
+        key = self.core.position.turn(split_heads(key, self.heads), start)
+        return query, key, split_heads(value, self.heads)
+
+    def forward(self, x: Tensor, places: Places) -> Tensor:
+        return self.output(join_heads(self.core(*self._project(x, 0), places)))
+
+    def start(self, rows: int) -> Memory:
+        return self.core.start(rows)
+
+    def read(self, x: Tensor, memory: Memory, reading: Reading) -> tuple[Tensor, Memory]:
+        mixed, memory = self.core.read(*self._project(x, reading.start), memory, reading)
+        return self.output(join_heads(mixed)), memory
+
+
+class NoMixing(Mixing):
+    """Each place keeps to itself."""
+
+    def forward(self, x: Tensor, places: Places) -> Tensor:
+        return x
+
+    def start(self, rows: int) -> Memory:
+        return Memory()
+
+    def read(self, x: Tensor, memory: Memory, reading: Reading) -> tuple[Tensor, Memory]:
+        return x, memory
 
 
 class FeedForward(nn.Module):
@@ -68,90 +198,61 @@ class FeedForward(nn.Module):
 class EncoderLayer(nn.Module):
     """Self-attention, then a feed-forward network."""
 
-    def __init__(
-        self,
-        width: int,
-        inner: int,
-        heads: int,
-        position: Position,
-        placement: Placement,
-        dropout: float,
-    ) -> None:
+    def __init__(self, anatomy: Anatomy, mixer: MixerKind, number: int) -> None:
         super().__init__()
-        self.attention = SelfAttention(width, heads, position)
-        self.feed_forward = FeedForward(width, inner)
-        self.around_attention = AddNorm(width, placement, dropout)
-        self.around_feed_forward = AddNorm(width, placement, dropout)
+        self.attention = anatomy.mixing(mixer, number)
+        self.feed_forward = anatomy.feed_forward()
+        self.around_attention = anatomy.around(mixer != "none")
+        self.around_feed_forward = anatomy.around(anatomy.inner > 0)
 
-    def forward(self, x: Tensor, mask: Tensor) -> Tensor:
-        """x (B, S, D), mask (B, 1, 1, S)."""
-        y = self.attention(self.around_attention.enter(x), mask)
-        x = self.around_attention.leave(x, y)
-        y = self.feed_forward(self.around_feed_forward.enter(x))
-        return self.around_feed_forward.leave(x, y)
+    def forward(self, x: Tensor, places: Places) -> Tensor:
+        """x (B, S, D)."""
+        y = self.attention(self.around_attention.enter(x, places), places)
+        x = self.around_attention.leave(x, y, places)
+        y = self.feed_forward(self.around_feed_forward.enter(x, places))
+        return self.around_feed_forward.leave(x, y, places)
 
 
 class CausalLayer(nn.Module):
     """Self-attention over the text so far, then a feed-forward network."""
 
-    def __init__(
-        self,
-        width: int,
-        inner: int,
-        heads: int,
-        position: Position,
-        placement: Placement,
-        dropout: float,
-    ) -> None:
+    def __init__(self, anatomy: Anatomy, mixer: MixerKind, number: int) -> None:
         super().__init__()
-        self.attention = SelfAttention(width, heads, position)
-        self.feed_forward = FeedForward(width, inner)
-        self.around_attention = AddNorm(width, placement, dropout)
-        self.around_feed_forward = AddNorm(width, placement, dropout)
+        self.attention = anatomy.mixing(mixer, number)
+        self.feed_forward = anatomy.feed_forward()
+        self.around_attention = anatomy.around(mixer != "none")
+        self.around_feed_forward = anatomy.around(anatomy.inner > 0)
 
-    def forward(
-        self, x: Tensor, past: KeysValues, past_mask: Optional[Tensor], start: int
-    ) -> tuple[Tensor, KeysValues]:
-        """x (B x copies, T, D) after `start` earlier places; `past` has their keys and values."""
-        y, past = self.attention.read(self.around_attention.enter(x), past, past_mask, start)
-        x = self.around_attention.leave(x, y)
-        y = self.feed_forward(self.around_feed_forward.enter(x))
-        return self.around_feed_forward.leave(x, y), past
+    def forward(self, x: Tensor, memory: Memory, reading: Reading) -> tuple[Tensor, Memory]:
+        """x (B x copies, T, D), and what is remembered of earlier places."""
+        y = self.around_attention.enter(x, reading)
+        y, memory = self.attention.read(y, memory, reading)
+        x = self.around_attention.leave(x, y, reading)
+        y = self.feed_forward(self.around_feed_forward.enter(x, reading))
+        return self.around_feed_forward.leave(x, y, reading), memory
 
 
 class DecoderLayer(nn.Module):
     """Self-attention over the target so far, attention over the source, feed-forward."""
 
-    def __init__(
-        self,
-        width: int,
-        inner: int,
-        heads: int,
-        position: Position,
-        placement: Placement,
-        dropout: float,
-    ) -> None:
+    def __init__(self, anatomy: Anatomy, mixer: MixerKind, number: int) -> None:
         super().__init__()
-        self.attention = SelfAttention(width, heads, position)
-        self.source_attention = CrossAttention(width, heads)
-        self.feed_forward = FeedForward(width, inner)
-        self.around_attention = AddNorm(width, placement, dropout)
-        self.around_source = AddNorm(width, placement, dropout)
-        self.around_feed_forward = AddNorm(width, placement, dropout)
+        self.attention = anatomy.mixing(mixer, number)
+        self.source_attention = anatomy.source_attention()
+        self.feed_forward = anatomy.feed_forward()
+        self.around_attention = anatomy.around(mixer != "none")
+        self.around_source = anatomy.around()
+        self.around_feed_forward = anatomy.around(anatomy.inner > 0)
 
     def forward(
-        self,
-        x: Tensor,
-        source: KeysValues,
-        mask: Tensor,
-        past: KeysValues,
-        past_mask: Optional[Tensor],
-        start: int,
-    ) -> tuple[Tensor, KeysValues]:
-        """x (B x copies, T, D) after `start` earlier places; `past` has their keys and values."""
-        y, past = self.attention.read(self.around_attention.enter(x), past, past_mask, start)
-        x = self.around_attention.leave(x, y)
-        y = self.source_attention(self.around_source.enter(x), source, mask)
-        x = self.around_source.leave(x, y)
-        y = self.feed_forward(self.around_feed_forward.enter(x))
-        return self.around_feed_forward.leave(x, y), past
+        self, x: Tensor, source: KeysValues, mask: Tensor, memory: Memory, reading: Reading
+    ) -> tuple[Tensor, Memory]:
+        """x (B x copies, T, D), the source's keys and values and the mask (B, 1, 1, S) that hides
+        its padding, and what is remembered of earlier places."""
+        y = self.around_attention.enter(x, reading)
+        y, memory = self.attention.read(y, memory, reading)
+        x = self.around_attention.leave(x, y, reading)
+        y = self.source_attention(self.around_source.enter(x, reading), source, mask)
+        x = self.around_source.leave(x, y, reading)
+        y = self.feed_forward(self.around_feed_forward.enter(x, reading))
+        return self.around_feed_forward.leave(x, y, reading), memory

@@ -99,6 +99,7 @@ class StepAttention(nn.Module):
         super().__init__()
         self.query = linear(width, width)
         self.core = Core()
+        self.core.across = True
         self.output = linear(width, width)
 
     def forward(self, h: Tensor, embedded: Tensor, source: KeysValues, mask: Tensor) -> Tensor:

@@ -1,5 +1,5 @@
-"""Where a token stands. A kind of position enters at one of three places: it is added to the
-input, turns queries and keys, or biases the attention scores."""
+"""Where a token stands. A kind of position is added to the input, or it meets attention: it turns
+queries and keys, biases the scores, or adds to the mean of the values."""
 
 from __future__ import annotations
 
@@ -10,11 +10,17 @@ from torch import Tensor, nn
 
 from regard.problem import Problem
 
-PositionKind = Literal["sinusoidal", "learned", "rotary"]
+PositionKind = Literal["sinusoidal", "learned", "rotary", "shaw", "alibi", "none"]
 
 
 class Position(nn.Module):
-    """The three entrances; each kind overrides one and leaves the others alone."""
+    """The entrances; each kind overrides one or two and leaves the others alone."""
+
+    relative = False
+    """Whether attention must give distances: the place of each key minus that of each query."""
+
+    changes_values = False
+    """Whether `mean` adds something, for which the weights must be made."""
 
     def add(self, x: Tensor, start: int) -> Tensor:
         """x (B, T, D) whose first column stands at `start`."""
@@ -23,6 +29,15 @@ class Position(nn.Module):
     def turn(self, x: Tensor, start: int) -> Tensor:
         """Queries or keys x (B, H, T, K) whose first column stands at `start`."""
         return x
+
+    def bias(self, query: Tensor, distance: Tensor) -> Tensor:
+        """What is added to the scores (B, H, T, S) of scaled queries (B, H, T, K); distance
+        (T, S) or (B, 1, T, S)."""
+        return query.new_zeros(())
+
+    def mean(self, weights: Tensor, distance: Tensor) -> Tensor:
+        """What is added to the mean of the values (B, H, T, K), from the weights (B, H, T, S)."""
+        return weights.new_zeros(())
 
 
 class Sinusoidal(Position):
@@ -49,7 +64,8 @@ class Sinusoidal(Position):
 
 
 class Learned(Position):
-    """One vector for each place, learned; it knows nothing past the last (Gehring et al. 2017)."""
+    """One vector for each place, learned; it knows nothing past the last (Gehring et al. 2017,
+    arXiv 1705.03122)."""
 
     def __init__(self, width: int, length: int) -> None:
         super().__init__()
@@ -85,6 +101,58 @@ class Rotary(Position):
         return torch.cat([first * cos - second * sin, first * sin + second * cos], dim=-1)
 
 
+class Shaw(Position):
+    """e_ij = q_i (k_j + a_c) / sqrt(K) and y_i = sum_j w_ij (v_j + b_c), with c = j - i clipped to
+    -farthest .. farthest, in both directions (Shaw et al. 2018, arXiv 1803.02155).
+
+    A layer has its own a and b, the same for all heads, as in the paper's large model. Products
+    with all a are made first and then picked by distance, and weights are added up by distance
+    before they meet b, so no vector is made for a pair of places.
+    """
+
+    relative = True
+    changes_values = True
+
+    def __init__(self, head_width: int, farthest: int) -> None:
+        super().__init__()
+        self.farthest = farthest
+        size = (2 * farthest + 1, head_width)
+        self.keys = nn.Parameter(torch.randn(size) * head_width**-0.5)
+        self.values = nn.Parameter(torch.randn(size) * head_width**-0.5)
+
+    def _clip(self, distance: Tensor) -> Tensor:
+        return distance.clamp(-self.farthest, self.farthest) + self.farthest
+
+    def bias(self, query: Tensor, distance: Tensor) -> Tensor:
+        products = query @ self.keys.t()  # (B, H, T, 2 farthest + 1)
+        places = self._clip(distance).expand(*query.shape[:-1], -1)
+        return products.gather(-1, places)
+
+    def mean(self, weights: Tensor, distance: Tensor) -> Tensor:
+        shares = weights.new_zeros(*weights.shape[:-1], len(self.values))
+        shares = shares.scatter_add(-1, self._clip(distance).expand_as(weights), weights)
+        return shares @ self.values
+
+
+class Alibi(Position):
+    """Adds -m |i - j| to the scores, with m = 2^(-8 h / H) for the heads h = 1 .. H; nothing is
+    learned (Press et al. 2021, arXiv 2108.12409).
+
+    The paper has decoders alone; in an encoder both directions count alike.
+    """
+
+    relative = True
+
+    def __init__(self, heads: int) -> None:
+        super().__init__()
+        slopes = 2.0 ** (-8 * torch.arange(1, heads + 1) / heads)
+        self.register_buffer("slopes", slopes[:, None, None], persistent=False)
+        self.slopes: Tensor
+
+    def bias(self, query: Tensor, distance: Tensor) -> Tensor:
+        return self.slopes * -distance.abs()  # (H, T, S) or (B, H, T, S)
+
+
 def _angles(length: int, width: int) -> Tensor:
     """(length, width / 2): place times the frequency of each pair of columns."""
     frequencies = 10000 ** (-torch.arange(0, width, 2, dtype=torch.float64) / width)
@@ -92,11 +160,25 @@ def _angles(length: int, width: int) -> Tensor:
     return (places[:, None] * frequencies).float()
 
 
-def build_position(kind: PositionKind, width: int, heads: int, max_length: int) -> Position:
+def input_position(kind: PositionKind, width: int, max_length: int) -> Position:
+    """What the embedding adds, if this kind is one that is added."""
     match kind:
         case "sinusoidal":
             return Sinusoidal(width)
         case "learned":
             return Learned(width, max_length)
+        case _:
+            return Position()
+
+
+def score_position(kind: PositionKind, heads: int, head_width: int, farthest: int) -> Position:
+    """What attention does with places, if this kind is one that meets attention."""
+    match kind:
         case "rotary":
-            return Rotary(width // heads)
+            return Rotary(head_width)
+        case "shaw":
+            return Shaw(head_width, farthest)
+        case "alibi":
+            return Alibi(heads)
+        case _:
+            return Position()

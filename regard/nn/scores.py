@@ -81,6 +81,8 @@ def build_score(kind: ScoreKind, width: int) -> Score:
 class Attention(Watched):
     """a = softmax(e), c = sum_j a_j h_j, with the e of any score."""
 
+    across = True
+
     def __init__(self, score: Score) -> None:
         super().__init__()
         self.score = score

@@ -1,0 +1,186 @@
+"""How do time and memory of the mixers grow with the length of a line?
+
+python -m benchmarks.mixers [--lengths 256,1024,4096] [--output FILE.json] [--picture FILE.svg]
+
+One encoder layer reads one line of n places, some of them padding, forward and backward, for each
+mixer and each n in a process of its own. Prints seconds, peak memory, the exponent of growth
+(the slope of log time on log n) and the n from which on a mixer is faster than full attention.
+"full" is the fused kernel, "explicit" the same with all weights made.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import json
+import math
+import resource
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from regard.nn.blocks import Anatomy, EncoderLayer
+from regard.nn.mixers.places import Places
+from regard.nn.probe import capture
+
+KINDS = ("full", "explicit", "window", "bigbird", "linear", "linformer")
+COLOURS = ("#1f6feb", "#8250df", "#d1242f", "#1a7f37", "#bf8700", "#57606a")
+WIDTH, INNER, HEADS = 128, 256, 4
+LENGTHS = tuple(2**power for power in range(8, 15))
+SECONDS = 2.0
+"""At least so long, and three times, each is measured; the best counts."""
+
+Point = dict[str, float]
+
+
+def measure(kind: str, length: int) -> Point:
+    """Seconds of one pass there and back, and the megabytes it needs beyond the layer's own."""
+    torch.manual_seed(0)
+    anatomy = Anatomy(
+        width=WIDTH, inner=INNER, heads=HEADS, dropout=0.0, placement="pre", longest=length
+    )
+    mixer: Any = "full" if kind == "explicit" else kind
+    layer = EncoderLayer(anatomy, mixer, 0)
+    x = torch.randn(1, length, WIDTH, requires_grad=True)
+    real = torch.arange(length)[None] < length - length // 16
+    before = peak()
+    times: list[float] = []
+    while len(times) < 3 or sum(times) < SECONDS:
+        began = time.perf_counter()
+        with capture(layer) if kind == "explicit" else contextlib.nullcontext():
+            layer(x, Places(real)).sum().backward()
+        times.append(time.perf_counter() - began)
+    return {"seconds": min(times), "megabytes": peak() - before}
+
+
+def peak() -> float:
+    """The most memory this process has had, in MB."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+
+
+def too_large(kind: str, length: int, gigabytes: float) -> bool:
+    """The weights, their exponentials and their gradients, each (H, n, n)."""
+    return kind == "explicit" and 5 * 4 * HEADS * length**2 > gigabytes * 2**30
+
+
+def in_own_process(kind: str, length: int) -> Point:
+    command = [sys.executable, "-m", "benchmarks.mixers", "--one", kind, "--lengths", str(length)]
+    found = subprocess.run(command, check=True, capture_output=True, text=True)
+    point: Point = json.loads(found.stdout)
+    return point
+
+
+def exponent(times: dict[int, float]) -> float:
+    """The slope of log time on log n, over the longer half, where what is constant counts less."""
+    chosen = sorted(times)[len(times) // 2 :] if len(times) > 3 else sorted(times)
+    if len(chosen) < 2:
+        return math.nan
+    xs, ys = [math.log(n) for n in chosen], [math.log(times[n]) for n in chosen]
+    x, y = sum(xs) / len(xs), sum(ys) / len(ys)
+    rise = sum((a - x) * (b - y) for a, b in zip(xs, ys, strict=True))
+    return rise / sum((a - x) ** 2 for a in xs)
+
+
+def crossing(full: dict[int, float], other: dict[int, float]) -> float | None:
+    """The n from which on `other` is faster, on straight lines between the measured points."""
+    shared = sorted(full.keys() & other.keys())
+    ahead = [math.log(other[n] / full[n]) for n in shared]
+    if not shared or ahead[-1] >= 0:
+        return None
+    slower = [number for number, gap in enumerate(ahead) if gap >= 0]
+    if not slower:
+        return float(shared[0])
+    i = slower[-1]
+    share = ahead[i] / (ahead[i] - ahead[i + 1])
+    return float(shared[i] * (shared[i + 1] / shared[i]) ** share)
+
+
+def draw(measured: dict[str, dict[int, Point]], path: Path) -> None:
+    """Seconds and megabytes over n, both axes logarithmic."""
+    parts = []
+    for number, (name, least) in enumerate((("seconds", 1e-9), ("megabytes", 1.0))):
+        lines = {
+            kind: [(n, max(point[name], least)) for n, point in sorted(points.items())]
+            for kind, points in measured.items()
+        }
+        parts.append(f'<g transform="translate(0,{320 * number})">{_chart(name, lines)}</g>')
+    path.write_text(
+        '<svg xmlns="http://www.w3.org/2000/svg" width="640" height="640" '
+        'font-family="sans-serif" font-size="12"><rect width="100%" height="100%" fill="white"/>'
+        f"{''.join(parts)}</svg>\n",
+        encoding="utf-8",
+    )
+
+
+def _chart(title: str, lines: dict[str, list[tuple[int, float]]]) -> str:
+    every = [point for points in lines.values() for point in points]
+    left, right = (math.log2(choose(n for n, _ in every)) for choose in (min, max))
+    low = math.floor(math.log10(min(y for _, y in every)))
+    high = max(math.ceil(math.log10(max(y for _, y in every))), low + 1)
+
+    def place(n: float, y: float) -> tuple[float, float]:
+        across = 70 + (math.log2(n) - left) / ((right - left) or 1) * 440
+        return across, 270 - (math.log10(y) - low) / (high - low) * 230
+
+    drawn = [f'<text x="70" y="24" font-weight="bold">{title} of a pass over n places</text>']
+    for power in range(low, high + 1):
+        down = place(2**left, 10.0**power)[1]
+        drawn.append(
+            f'<line x1="70" x2="510" y1="{down:.1f}" y2="{down:.1f}" stroke="#ddd"/>'
+            f'<text x="64" y="{down + 4:.1f}" text-anchor="end">{10.0**power:g}</text>'
+        )
+    for n in sorted({n for n, _ in every}):
+        drawn.append(f'<text x="{place(n, 1)[0]:.1f}" y="290" text-anchor="middle">{n}</text>')
+    for number, (kind, points) in enumerate(lines.items()):
+        path = " ".join(f"{x:.1f},{y:.1f}" for x, y in (place(*point) for point in points))
+        colour = COLOURS[number % len(COLOURS)]
+        drawn.append(
+            f'<polyline points="{path}" fill="none" stroke="{colour}" stroke-width="1.5"/>'
+            f'<text x="525" y="{60 + 18 * number}" fill="{colour}">{kind}</text>'
+        )
+    return "".join(drawn)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--lengths", default=",".join(map(str, LENGTHS)))
+    parser.add_argument("--gigabytes", type=float, default=6.0, help="leave out what needs more")
+    parser.add_argument("--one", choices=KINDS, help="measure this mixer here, print JSON")
+    parser.add_argument("--output", type=Path)
+    parser.add_argument("--picture", type=Path)
+    chosen = parser.parse_args()
+    lengths = [int(text) for text in chosen.lengths.split(",")]
+    if chosen.one:
+        print(json.dumps(measure(chosen.one, lengths[0])))
+        return
+    measured: dict[str, dict[int, Point]] = {kind: {} for kind in KINDS}
+    for length in lengths:
+        for kind in KINDS:
+            if too_large(kind, length, chosen.gigabytes):
+                continue
+            point = measured[kind][length] = in_own_process(kind, length)
+            print(f"{length:6} {kind:10} {point['seconds']:9.4f} s {point['megabytes']:8.0f} MB")
+    times = {
+        kind: {n: point["seconds"] for n, point in points.items()}
+        for kind, points in measured.items()
+    }
+    growth = {kind: exponent(times[kind]) for kind in KINDS}
+    ahead = {kind: crossing(times["full"], times[kind]) for kind in KINDS if kind != "full"}
+    for kind in KINDS:
+        faster = ahead.get(kind)
+        text = f", faster than full from n = {faster:.0f}" if faster else ""
+        print(f"{kind:10} time grows as n^{growth[kind]:.2f}{text}")
+    if chosen.output:
+        facts = {"width": WIDTH, "inner": INNER, "heads": HEADS, "threads": torch.get_num_threads()}
+        results = {**facts, "measured": measured, "exponent": growth, "crossing": ahead}
+        chosen.output.write_text(json.dumps(results, indent=1) + "\n")
+    if chosen.picture:
+        draw(measured, chosen.picture)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,83 @@
+"""Ways for the places of a sequence to look at each other, one a file, and their settings."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import Field
+
+from regard.config import Settings
+from regard.nn.mixers.base import Mixer
+from regard.nn.mixers.bigbird import BigBird, Pattern
+from regard.nn.mixers.full import Full
+from regard.nn.mixers.linear import Linear
+from regard.nn.mixers.linformer import Linformer, Sharing
+from regard.nn.mixers.window import Window
+from regard.nn.position import Position, PositionKind
+
+Looking = Literal["full", "window", "bigbird", "linear", "linformer"]
+MixerKind = Literal["none", "full", "window", "bigbird", "linear", "linformer"]
+"""How a layer mixes places; none: each keeps to itself."""
+
+COMPARES_PLACES = ("rotary", "shaw", "alibi")
+BLIND_TO_PLACES = ("linear", "linformer")
+
+
+class MixerSizes(Settings):
+    """Sizes that only one kind of mixer has."""
+
+    neighbourhood: int = Field(default=64, ge=1)  # window: places seen, the own in the middle
+    block: int = Field(default=32, ge=1)  # bigbird: places in a block
+    global_blocks: int = Field(default=1, ge=0)  # bigbird
+    random_blocks: int = Field(default=2, ge=0)  # bigbird
+    projected: int = Field(default=64, ge=1)  # linformer: places that a line is projected to
+    sharing: Sharing = "heads"  # linformer: whose projections are one
+
+
+def check_mixers(
+    kinds: tuple[MixerKind, ...], layers: int, position: PositionKind, causal: bool
+) -> None:
+    """Refuse what cannot work together."""
+    if len(kinds) > layers:
+        raise ValueError(f"{len(kinds)} mixers are more than the {layers} layers that use them")
+    if causal and "linformer" in kinds:
+        raise ValueError(
+            "a linformer mixes whole lines, which a decoder has not read yet: use full, window, "
+            "bigbird, linear or none there"
+        )
+    blind = [kind for kind in kinds if kind in BLIND_TO_PLACES]
+    if blind and position in COMPARES_PLACES:
+        raise ValueError(
+            f"{position} positions compare two places, and a {blind[0]} mixer never does: use "
+            "sinusoidal, learned or none"
+        )
+
+
+def in_turn(kinds: tuple[MixerKind, ...], layers: int) -> list[MixerKind]:
+    """The mixer of each layer."""
+    return [kinds[number % len(kinds)] for number in range(layers)]
+
+
+def build_mixer(
+    kind: Looking,
+    sizes: MixerSizes,
+    heads: int,
+    head_width: int,
+    position: Position,
+    scaled: bool,
+    length: int,
+    number: int,
+) -> Mixer:
+    """`length` is the longest line, for linformer; `number` that of the layer."""
+    match kind:
+        case "full":
+            return Full(heads, head_width, position, scaled)
+        case "window":
+            return Window(heads, head_width, position, scaled, sizes.neighbourhood)
+        case "bigbird":
+            pattern = Pattern(sizes.block, sizes.global_blocks, sizes.random_blocks, number)
+            return BigBird(heads, head_width, position, scaled, pattern)
+        case "linear":
+            return Linear(heads, head_width)
+        case "linformer":
+            return Linformer(heads, scaled, sizes.projected, length, sizes.sharing)

@@ -1,0 +1,224 @@
+"""BigBird: a window, a few places that all see and that see all, and some at random."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Optional, cast
+
+import torch
+from torch import Tensor
+from torch.nn import functional
+
+from regard.nn.attention import KeysValues, hide
+from regard.nn.mixers.base import Memory, SoftmaxMixer
+from regard.nn.mixers.full import beside
+from regard.nn.mixers.places import Places, Reading
+from regard.nn.position import Position
+
+DRAWS = 1009
+"""Rows of random numbers; the draw of a block does not depend on how long the line is."""
+
+
+@dataclass(frozen=True)
+class Pattern:
+    """Which blocks of places a block looks at: `globals` at the front, its own and the
+    neighbouring ones, and `randoms` of the others, each drawn from its share of them."""
+
+    block: int
+    globals: int
+    randoms: int
+    number: int  # of the layer: each draws for itself
+
+    @cached_property
+    def draws(self) -> Tensor:
+        generator = torch.Generator().manual_seed(self.number)
+        return torch.rand(DRAWS, self.randoms, generator=generator)
+
+    def blocks(self, asking: Tensor, stop: Tensor, causal: bool) -> tuple[Tensor, Tensor]:
+        """asking (...) are numbers of blocks and stop (...) how many blocks there are to look at;
+        gives the blocks that each looks at, (..., slots), and which of these slots count."""
+        i, stop = asking[..., None], stop[..., None]
+        after = 0 if causal else 1
+        first = torch.arange(self.globals).expand(*asking.shape, -1)
+        near = i + torch.arange(-1, after + 1)
+        drawn, fresh = self._draw(i, stop, after)
+        looked_at = torch.cat([first, near, drawn], dim=-1)
+        counts = torch.cat(
+            [(first < i - 1) | (first > i + after), (near >= 0) & (near < stop), fresh], dim=-1
+        )
+        counts = counts & (looked_at < stop)
+        return looked_at.clamp(min=0).minimum((stop - 1).clamp(min=0)), counts
+
+    def _draw(self, i: Tensor, stop: Tensor, after: int) -> tuple[Tensor, Tensor]:
+        """Blocks from the globals to `stop` that are not near block i."""
+        shares = (self.draws[i[..., 0] % DRAWS] + torch.arange(self.randoms)) / max(self.randoms, 1)
+        near_from = (i - 1).clamp(min=self.globals)  # those near that are not global
+        near_stop = (i + after + 1).minimum(stop).maximum(near_from)
+        others = (stop - self.globals - (near_stop - near_from)).clamp(min=0)
+        rank = (shares * others).long()
+        drawn = rank + self.globals
+        drawn = torch.where(drawn >= near_from, drawn + near_stop - near_from, drawn)
+        fresh = (others > 0).expand_as(drawn).clone()
+        fresh[..., 1:] &= rank[..., 1:] != rank[..., :-1]  # few others: two shares may be one
+        return drawn, fresh
+
+
+class BigBird(SoftmaxMixer):
+    """softmax over the places of some blocks: the block itself and its two neighbours, the first
+    blocks (global, which themselves look at everything) and some at random; time and memory n
+    (Zaheer et al. 2020, arXiv 2007.14062, as the internal construction BigBird-ITC).
+
+    In a decoder a place sees those of the same blocks that are not after it: the global blocks
+    are seen by all, but look only back themselves, and random ones are drawn from earlier blocks.
+    Padding sees whatever stands there. Its memory has columns as that of full attention, of which a
+    later call takes only those it looks at.
+    """
+
+    uses_columns = True
+
+    def __init__(
+        self, heads: int, head_width: int, position: Position, scaled: bool, pattern: Pattern
+    ) -> None:
+        super().__init__(heads, head_width, position, scaled)
+        self.pattern = pattern
+
+    def forward(self, query: Tensor, key: Tensor, value: Tensor, places: Places) -> Tensor:
+        size, length = self.pattern.block, query.shape[2]
+        real = functional.pad(places.real, (0, -length % size))
+        asking = torch.arange(real.shape[1] // size).expand(len(real), -1)  # (B, blocks)
+        stop = (places.real.sum(dim=1, keepdim=True) + size - 1) // size
+        chosen, counts = self.pattern.blocks(asking, stop.expand_as(asking), causal=False)
+        sight = self._see(real, chosen, counts, causal=False)
+        mixed, weights = self._mix(query, key, value, chosen, sight)
+        first = min(self.pattern.globals * size, length)
+        if first == 0:
+            self._hand_over(weights)
+            return mixed
+        distance = None
+        if self.position.relative:
+            distance = torch.arange(length) - torch.arange(first)[:, None]
+        all_seen, all_weights = self.attend(query[:, :, :first], key, value, places.mask, distance)
+        if weights is not None and all_weights is not None:
+            self._hand_over(torch.cat([all_weights, weights[:, :, first:]], dim=2))
+        return torch.cat([all_seen, mixed[:, :, first:]], dim=2)
+
+    def start(self, rows: int) -> Memory:
+        nothing = torch.zeros(rows, self.heads, 0, self.head_width)
+        return Memory(shared=(nothing, nothing))
+
+    def read(
+        self, query: Tensor, key: Tensor, value: Tensor, memory: Memory, reading: Reading
+    ) -> tuple[Tensor, Memory]:
+        if reading.whole:
+            size = self.pattern.block
+            real = torch.ones(len(query), query.shape[2], dtype=torch.bool)
+            real = functional.pad(real, (0, -query.shape[2] % size))
+            asking = torch.arange(real.shape[1] // size)
+            chosen, counts = self.pattern.blocks(asking, asking + 1, causal=True)
+            chosen, counts = (x.expand(len(real), -1, -1) for x in (chosen, counts))
+            sight = self._see(real, chosen, counts, causal=True)
+            mixed, weights = self._mix(query, key, value, chosen, sight)
+            self._hand_over(weights)
+            return mixed, Memory(shared=(key, value))
+        before = cast(KeysValues, memory.shared)
+        key = torch.cat([before[0], beside(key, reading.sentences)], dim=2)
+        value = torch.cat([before[1], beside(value, reading.sentences)], dim=2)
+        return self._pick(query, key, value, reading), Memory(shared=(key, value))
+
+    def _see(
+        self, real: Tensor, chosen: Tensor, counts: Tensor, causal: bool
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        """The places that a block looks at (B, blocks, slots x size), how far they are from each
+        of its own, and what is added to scores, both (B, blocks, size, slots x size).
+
+        real (B, blocks x size); chosen and counts (B, blocks, slots).
+        """
+        size = self.pattern.block
+        place = torch.arange(real.shape[1]).view(1, -1, size, 1)
+        looked_at = (chosen[..., None] * size + torch.arange(size)).flatten(2)
+        distance = looked_at[:, :, None] - place
+        seen = real.gather(1, looked_at.flatten(1)).view_as(looked_at)[:, :, None]
+        seen = (seen | (distance == 0)) & counts.repeat_interleave(size, dim=2)[:, :, None]
+        if causal:
+            seen = seen & (distance <= 0)
+        # a block of padding alone has no slot that counts, and must see something
+        return looked_at, distance, hide(~(seen | ~seen.any(dim=-1, keepdim=True)))
+
+    def _mix(
+        self,
+        query: Tensor,
+        key: Tensor,
+        value: Tensor,
+        chosen: Tensor,
+        sight: tuple[Tensor, Tensor, Tensor],
+    ) -> tuple[Tensor, Optional[Tensor]]:
+        """All places by blocks: the mix (B, H, T, K), and weights (B, H, T, T) for a probe."""
+        rows, blocks, _ = chosen.shape
+        length = query.shape[2]
+        looked_at, distance, mask = sight
+        of_rows = torch.arange(rows)[:, None, None] * blocks + chosen  # (B, blocks, slots)
+        mixed, weights = self.attend(
+            self._cut(query),
+            self._take(key, of_rows),
+            self._take(value, of_rows),
+            mask.flatten(0, 1)[:, None],
+            distance.flatten(0, 1)[:, None] if self.position.relative else None,
+        )
+        mixed = mixed.unflatten(0, (rows, blocks)).transpose(1, 2).flatten(2, 3)[:, :, :length]
+        if self.probe is None or weights is None:
+            return mixed, None
+        weights = weights.unflatten(0, (rows, blocks)).transpose(1, 2)  # (B, H, blocks, size, ...)
+        dense = weights.new_zeros(*weights.shape[:4], blocks * self.pattern.block)
+        dense.scatter_add_(-1, looked_at[:, None, :, None].expand_as(weights), weights)
+        return mixed, dense.flatten(2, 3)[:, :, :length, :length]
+
+    def _cut(self, x: Tensor) -> Tensor:
+        """(B, H, T, K) to (B x blocks, H, size, K)."""
+        size = self.pattern.block
+        x = functional.pad(x, (0, 0, 0, -x.shape[2] % size)).unflatten(2, (-1, size))
+        return x.transpose(1, 2).flatten(0, 1)
+
+    def _take(self, x: Tensor, rows: Tensor) -> Tensor:
+        """Blocks of keys or values by row: (B x blocks, H, slots x size, K)."""
+        taken = self._cut(x).index_select(0, rows.flatten())
+        return taken.unflatten(0, (-1, rows.shape[2])).transpose(1, 2).flatten(2, 3)
+
+    def _pick(self, query: Tensor, key: Tensor, value: Tensor, reading: Reading) -> Tensor:
+        """A few places of each hypothesis (R, H, T, K), each with the columns it looks at.
+
+        key and value (B, H, columns, K).
+        """
+        rows, length, size = len(query), reading.length, self.pattern.block
+        place = torch.arange(reading.start, reading.start + length)
+        asking = place // size
+        chosen, counts = self.pattern.blocks(asking, asking + 1, causal=True)  # (T, slots)
+        looked_at = (chosen[..., None] * size + torch.arange(size)).flatten(1)
+        distance = looked_at - place[:, None]  # (T, slots x size)
+        seen = counts.repeat_interleave(size, dim=1) & (distance <= 0)
+        columns = reading.columns[:, looked_at.clamp(max=reading.start + length - 1)]
+        sentence = torch.arange(rows) // (rows // reading.sentences)
+
+        def take(x: Tensor) -> Tensor:
+            picked = x.transpose(1, 2)[
+                sentence[:, None, None], columns
+            ]  # (R, T, slots x size, H, K)
+            return picked.transpose(2, 3).flatten(0, 1)
+
+        mixed, weights = self.attend(
+            query.transpose(1, 2).flatten(0, 1)[:, :, None],  # (R x T, H, 1, K)
+            take(key),
+            take(value),
+            hide(~seen).repeat(rows, 1)[:, None, None],
+            distance.repeat(rows, 1)[:, None, None] if self.position.relative else None,
+        )
+        if self.probe is not None and weights is not None:
+            weights = weights[:, :, 0].unflatten(0, (rows, length)).transpose(1, 2)
+            dense = weights.new_zeros(*weights.shape[:3], reading.start + length + size)
+            dense.scatter_add_(-1, looked_at.expand_as(weights), weights)
+            self.hand_over(dense[..., : reading.start + length])
+        return mixed[:, :, 0].unflatten(0, (rows, length)).transpose(1, 2)
+
+    def _hand_over(self, weights: Optional[Tensor]) -> None:
+        if weights is not None:
+            self.hand_over(weights)

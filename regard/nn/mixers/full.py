@@ -1,0 +1,76 @@
+"""Full attention: every place looks at every other."""
+
+from __future__ import annotations
+
+from typing import cast
+
+import torch
+from torch import Tensor
+
+from regard.nn.attention import KeysValues, fused, hide, look_back
+from regard.nn.mixers.base import Memory, SoftmaxMixer
+from regard.nn.mixers.places import Places, Reading, distances
+
+
+class Full(SoftmaxMixer):
+    """softmax(Q K^T / sqrt(K)) V over all places, or in a decoder over those read so far; n^2
+    time (Vaswani et al. 2017, arXiv 1706.03762).
+
+    Its memory has the keys and values (B, H, columns, K) of all that any hypothesis of a sentence
+    has read, and a mask hides what is not a hypothesis's own: so a beam reorders what is hidden
+    and never moves a key.
+    """
+
+    uses_columns = True
+
+    def forward(self, query: Tensor, key: Tensor, value: Tensor, places: Places) -> Tensor:
+        distance = places.distance if self.position.relative else None
+        mixed, weights = self.attend(query, key, value, places.mask, distance)
+        if weights is not None:
+            self.hand_over(weights)
+        return mixed
+
+    def start(self, rows: int) -> Memory:
+        nothing = torch.zeros(rows, self.heads, 0, self.head_width)
+        return Memory(shared=(nothing, nothing))
+
+    def read(
+        self, query: Tensor, key: Tensor, value: Tensor, memory: Memory, reading: Reading
+    ) -> tuple[Tensor, Memory]:
+        if reading.whole:
+            return self._look_back(query, key, value, reading), Memory(shared=(key, value))
+        before, sentences = cast(KeysValues, memory.shared), reading.sentences
+        key = torch.cat([before[0], beside(key, sentences)], dim=2)
+        value = torch.cat([before[1], beside(value, sentences)], dim=2)
+        mask = None if reading.own_alone else reading.mask
+        distance = reading.distance if self.position.relative else None
+        mixed, weights = self.attend(beside(query, sentences), key, value, mask, distance)
+        if weights is not None:
+            self.hand_over(weights)
+        return apart(mixed, len(query)), Memory(shared=(key, value))
+
+    def _look_back(self, query: Tensor, key: Tensor, value: Tensor, reading: Reading) -> Tensor:
+        """All places at once: the fused kernel needs no mask for that."""
+        relative, length = self.position.relative, reading.length
+        if self.probe is None and not relative:
+            return fused(query, key, value, None, True, self.scaled)
+        mask = reading.once("look back", lambda: hide(~look_back(length)))
+        distance = reading.once("distance", lambda: distances(length)) if relative else None
+        mixed, weights = self.attend(query, key, value, mask, distance)
+        if weights is not None:
+            self.hand_over(weights)
+        return mixed
+
+
+def beside(x: Tensor, sentences: int) -> Tensor:
+    """(B x copies, H, T, K) to (B, H, copies x T, K): the hypotheses of a sentence together."""
+    if len(x) == sentences:
+        return x
+    return x.unflatten(0, (sentences, -1)).transpose(1, 2).flatten(2, 3)
+
+
+def apart(x: Tensor, rows: int) -> Tensor:
+    """The way back, to (B x copies, H, T, K)."""
+    if len(x) == rows:
+        return x
+    return x.unflatten(2, (rows // len(x), -1)).transpose(1, 2).flatten(0, 1)

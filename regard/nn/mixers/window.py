@@ -1,0 +1,131 @@
+"""Restricted self-attention: each place looks at its neighbourhood."""
+
+from __future__ import annotations
+
+from typing import cast
+
+import torch
+from torch import Tensor
+from torch.nn import functional
+
+from regard.nn.attention import KeysValues, hide
+from regard.nn.mixers.base import Memory, SoftmaxMixer
+from regard.nn.mixers.places import Places, Reading
+from regard.nn.position import Position
+
+SMALLEST = 16
+"""Queries that are at least taken together: products of fewer cost more than they save."""
+
+
+class Window(SoftmaxMixer):
+    """softmax over the neighbourhood of r places with the query's in the middle, |i - j| <= r / 2:
+    time and memory r n (section 4 of Vaswani et al. 2017, arXiv 1706.03762, and Parmar et al.
+    2018, arXiv 1802.05751). In a decoder the earlier half of it, i - r / 2 <= j <= i.
+
+    Queries are taken in chunks, each with the keys of its own and the neighbouring places. A
+    place of padding sees itself, so that it has something to see. Its memory has the last r / 2
+    keys and values, which follow their hypothesis.
+    """
+
+    def __init__(
+        self, heads: int, head_width: int, position: Position, scaled: bool, neighbourhood: int
+    ) -> None:
+        super().__init__(heads, head_width, position, scaled)
+        self.reach = neighbourhood // 2
+
+    def forward(self, query: Tensor, key: Tensor, value: Tensor, places: Places) -> Tensor:
+        band = Band(self.reach, self.reach, 0, query.shape[2])
+        mask = places.once(("window", self.reach), lambda: band.mask(places.real))
+        return self._mix(query, key, value, mask, band, 0)
+
+    def start(self, rows: int) -> Memory:
+        nothing = torch.zeros(rows, self.heads, 0, self.head_width)
+        return Memory(past=(nothing, nothing))
+
+    def read(
+        self, query: Tensor, key: Tensor, value: Tensor, memory: Memory, reading: Reading
+    ) -> tuple[Tensor, Memory]:
+        before = cast(KeysValues, memory.past)
+        key, value = torch.cat([before[0], key], dim=2), torch.cat([before[1], value], dim=2)
+        kept = before[0].shape[2]  # as many as there are, r / 2 at most
+        if reading.length == 1:
+            mixed = self._step(query, key, value, reading)
+        else:
+            band = Band(self.reach, 0, kept, reading.length)
+            mask = reading.once(
+                ("window", self.reach), lambda: band.mask(torch.ones(len(key), key.shape[2]) > 0)
+            )
+            mixed = self._mix(query, key, value, mask, band, reading.start - kept)
+        first = max(0, key.shape[2] - self.reach)
+        return mixed, Memory(past=(key[:, :, first:], value[:, :, first:]))
+
+    def _step(self, query: Tensor, key: Tensor, value: Tensor, reading: Reading) -> Tensor:
+        """One place sees all that is remembered."""
+        seen = key.shape[2]
+        distance = torch.arange(1 - seen, 1)[None] if self.position.relative else None
+        mixed, weights = self.attend(query, key, value, None, distance)
+        if self.probe is not None and weights is not None:
+            self.hand_over(functional.pad(weights, (reading.start + 1 - seen, 0)))
+        return mixed
+
+    def _mix(
+        self, query: Tensor, key: Tensor, value: Tensor, mask: Tensor, band: Band, forgotten: int
+    ) -> Tensor:
+        """All places by chunks; `forgotten` places came before the first key."""
+        rows = len(query)
+        distance = band.distance if self.position.relative else None
+        mixed, weights = self.attend(
+            band.cut(query), band.around(key), band.around(value), mask, distance
+        )
+        if self.probe is not None and weights is not None:
+            self.hand_over(functional.pad(band.spread(weights, rows), (forgotten, 0)))
+        return band.join(mixed, rows)
+
+
+class Band:
+    """The shapes of T queries in chunks, each with the keys from `before` places earlier to
+    `after` places later; the first `kept` keys belong to places before the queries."""
+
+    def __init__(self, before: int, after: int, kept: int, length: int) -> None:
+        self.before, self.after, self.kept, self.length = before, after, kept, length
+        self.chunk = max(before, SMALLEST)
+        self.chunks = -(-length // self.chunk)
+        self.fill = self.chunks * self.chunk - length
+        self.span = before + self.chunk + after
+        self.distance = torch.arange(self.span) - before - torch.arange(self.chunk)[:, None]
+
+    def mask(self, real: Tensor) -> Tensor:
+        """(B x chunks, 1, chunk, span), added to scores; real keys (B, kept + T)."""
+        exists = functional.pad(real, self._margins())  # (B, before + chunks x chunk + after)
+        exists = exists.unfold(1, self.span, self.chunk)[:, :, None]  # (B, chunks, 1, span)
+        near = (self.distance >= -self.before) & (self.distance <= self.after)
+        seen = near & (exists | (self.distance == 0))  # (B, chunks, chunk, span)
+        return hide(~seen).flatten(0, 1)[:, None]
+
+    def _margins(self) -> tuple[int, int]:
+        return self.before - self.kept, self.fill + self.after
+
+    def cut(self, x: Tensor) -> Tensor:
+        """Queries (B, H, T, K) to (B x chunks, H, chunk, K)."""
+        x = functional.pad(x, (0, 0, 0, self.fill)).unflatten(2, (self.chunks, self.chunk))
+        return x.transpose(1, 2).flatten(0, 1)
+
+    def around(self, x: Tensor) -> Tensor:
+        """Keys or values (B, H, kept + T, K) to (B x chunks, H, span, K)."""
+        x = functional.pad(x, (0, 0, *self._margins())).unfold(2, self.span, self.chunk)
+        return x.permute(0, 2, 1, 4, 3).flatten(0, 1)  # from (B, H, chunks, K, span)
+
+    def join(self, x: Tensor, rows: int) -> Tensor:
+        """(B x chunks, H, chunk, K) back to (B, H, T, K)."""
+        return x.unflatten(0, (rows, -1)).transpose(1, 2).flatten(2, 3)[:, :, : self.length]
+
+    def spread(self, weights: Tensor, rows: int) -> Tensor:
+        """Weights (B x chunks, H, chunk, span) as (B, H, T, kept + T), for a probe."""
+        heads = weights.shape[1]
+        wide = self.before + self.chunks * self.chunk + self.after
+        spread = weights.new_zeros(rows, heads, self.chunks * self.chunk, wide)
+        for number, part in enumerate(weights.unflatten(0, (rows, -1)).unbind(1)):
+            place = number * self.chunk
+            spread[:, :, place : place + self.chunk, place : place + self.span] = part
+        first = self.before - self.kept
+        return spread[:, :, : self.length, first : first + self.kept + self.length]
