@@ -4,13 +4,22 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/ready
 
-.PHONY: demo test check learn faults bench bench-quality bench-growth clean
+.PHONY: demo test browser check learn faults bench bench-quality bench-growth bench-mixers bench-scan bench-listops clean
 
 demo: $(READY)
 	$(BIN)/regard demo
 
-test: $(READY)
+test: $(READY) browser
 	$(BIN)/python -m pytest
+
+# Pages are tried in a real Chromium. Where there is none and none can be installed, those tests
+# say so and are left out.
+browser:
+	@command -v chromium >/dev/null && command -v chromedriver >/dev/null || { \
+	  test "$$(id -u)" = 0 && command -v apt-get >/dev/null && apt-get update -qq && \
+	  DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends \
+	    chromium chromium-driver fonts-dejavu-core >/dev/null; } || \
+	  echo "No Chromium here (packages chromium and chromium-driver): pages are not tried in one."
 
 check: $(READY)
 	$(BIN)/ruff check regard tests benchmarks
@@ -40,6 +49,19 @@ GROWTH_PAIRS ?= ../shared/data/tatoeba-en-de/train.tsv.gz
 
 bench-growth: $(BENCH)/ready
 	$(BENCH)/bin/python -m benchmarks.growth --pairs $(GROWTH_PAIRS) --output benchmarks/growth.json
+
+bench-mixers: $(READY)
+	$(BIN)/python -m benchmarks.mixers --output benchmarks/mixers.json --picture benchmarks/mixers.svg
+
+SCAN_DATA ?= ../shared/data/scan
+SCAN_RUNS ?= benchmarks/runs/scan
+LISTOPS_RUNS ?= benchmarks/runs/listops
+
+bench-scan: $(READY)
+	$(BIN)/python -m benchmarks.scan --data $(SCAN_DATA) --runs $(SCAN_RUNS) --output benchmarks/scan.json
+
+bench-listops: $(READY)
+	$(BIN)/python -m benchmarks.listops --runs $(LISTOPS_RUNS) --output benchmarks/listops.json
 
 $(BENCH)/ready: pyproject.toml constraints.txt benchmarks/requirements.txt
 	test -x $(BENCH)/bin/python || $(PYTHON) -m venv $(BENCH)

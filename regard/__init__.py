@@ -9,11 +9,12 @@ __version__ = "0.1.0"
 if TYPE_CHECKING:
     from regard.evaluation import compare, evaluate, score
     from regard.experiment import train
+    from regard.inspection.look import look
     from regard.ladder.climb import climb
     from regard.problem import Misuse, Problem
     from regard.run import load
 
-__all__ = ["Misuse", "Problem", "climb", "compare", "evaluate", "load", "score", "train"]
+__all__ = ["Misuse", "Problem", "climb", "compare", "evaluate", "load", "look", "score", "train"]
 
 _HOMES = {
     "Misuse": "regard.problem",
@@ -22,6 +23,7 @@ _HOMES = {
     "compare": "regard.evaluation",
     "evaluate": "regard.evaluation",
     "load": "regard.run",
+    "look": "regard.inspection.look",
     "score": "regard.evaluation",
     "train": "regard.experiment",
 }

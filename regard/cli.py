@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import sys
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
+from itertools import tee
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Optional, cast
 
 import typer
 
+from regard.inspection import commands
 from regard.problem import Misuse, Problem
 
 if TYPE_CHECKING:
+    from regard.metrics.text import Score
     from regard.search.rules import Search
 
 app = typer.Typer(
@@ -28,6 +32,10 @@ Target = Annotated[
     Optional[Path], typer.Option(help="Lines of target text; a language model's only file.")
 ]
 PairsFile = Annotated[Optional[Path], typer.Option(help="One TSV file instead: source, target.")]
+HeadsFile = Annotated[
+    Optional[Path],
+    typer.Option(help="For positions in a tree: the head of each source word, 0 for a root."),
+]
 RunFolder = Annotated[Path, typer.Argument(metavar="RUN", help="The folder of a trained run.")]
 BeamWidth = Annotated[Optional[int], typer.Option(min=1, help="Hypotheses kept; 1 is greedy.")]
 Workers = Annotated[Optional[int], typer.Option(min=1, help="Processes; all cores if not given.")]
@@ -51,9 +59,11 @@ def train(
     source: Source = None,
     target: Target = None,
     pairs: PairsFile = None,
+    source_heads: HeadsFile = None,
     valid_source: Source = None,
     valid_target: Target = None,
     valid_pairs: PairsFile = None,
+    valid_source_heads: HeadsFile = None,
     tokenizer: Annotated[
         Optional[Path], typer.Option(help="Use the tokenizer of this run or SentencePiece model.")
     ] = None,
@@ -79,9 +89,11 @@ def train(
         source=source,
         target=target,
         pairs=pairs,
+        source_heads=source_heads,
         valid_source=valid_source,
         valid_target=valid_target,
         valid_pairs=valid_pairs,
+        valid_source_heads=valid_source_heads,
         tokenizer=tokenizer,
         steps=steps,
         epochs=epochs,
@@ -111,38 +123,64 @@ def translate(
     prefix: Annotated[
         Optional[Path], typer.Option(help="Lines that the targets must begin with.")
     ] = None,
+    source_heads: HeadsFile = None,
+    alignments: Annotated[
+        Optional[Path], typer.Option(help="Write here which words go together, 0-0 1-2 ...")
+    ] = None,
+    attention_heads: commands.HeadNames = None,
     batch_tokens: BatchTokens = 2048,
     workers: Workers = None,
     int8: Int8 = False,
     shortlist: Shortlist = 0,
 ) -> None:
     """Translate lines; order and empty lines are kept. A language model goes on from each line."""
-    from regard.data.corpus import read_plain
+    from regard.data.corpus import read_beside, read_plain
+    from regard.data.heads import must_fit
     from regard.predict import WINDOW
     from regard.run import Run
     from regard.workers import cores
 
     experiment = Run.open(run)
-    _refuse_without_source(experiment.config, {"--shortlist": shortlist, "--prefix": prefix})
+    unfit: dict[str, object] = {
+        "--shortlist": shortlist,
+        "--prefix": prefix,
+        "--alignments": alignments,
+    }
+    _refuse_without_source(experiment.config, unfit)
     if sample:
         search = _sampling(experiment.config.search, best, temperature, top_k, top_p, seed)
     else:
         search = _beam(experiment.config.search, beam, best, length_penalty)
-    lines = read_plain(input) if input else read_plain(sys.stdin.buffer)
+    must_fit(experiment.config.reads_heads, source_heads is not None, "--source-heads")
+    lines: Iterable[str] = read_plain(input) if input else read_plain(sys.stdin.buffer)
+    heads = None
+    if source_heads:  # all of it is checked before anything is translated
+        lines = list(lines)
+        heads = list(read_beside(source_heads, lines))
     predictor = experiment.predictor(
         search, batch_tokens, workers or cores(), int8, shortlist, say=_say
     )
     prefixes = read_plain(prefix) if prefix else None
     typing = input is None and sys.stdin.isatty()  # each line is answered at once
-    predictions = predictor.predict(lines, prefixes, 1 if typing else WINDOW)
+    lines, again = tee(lines)
+    predictions = predictor.predict(lines, prefixes, 1 if typing else WINDOW, heads)
     with _writing(output, flush=typing) as write, _counting(output is not None) as count:
-        for number, prediction in enumerate(predictions):
-            if best == 1:
-                write(prediction.text)
-            else:
-                for choice in prediction.best:
-                    write(f"{number}\t{choice.score:.4f}\t{choice.text}")
-            count(number + 1)
+
+        def told() -> Iterator[tuple[str, str]]:
+            """Each line with its translation, once that is written."""
+            for number, (line, prediction) in enumerate(zip(again, predictions, strict=False)):
+                if best == 1:
+                    write(prediction.text)
+                else:
+                    for choice in prediction.best:
+                        write(f"{number}\t{choice.score:.4f}\t{choice.text}")
+                count(number + 1)
+                yield line, prediction.text
+
+        if alignments is None:
+            deque(told(), maxlen=0)
+        else:
+            commands.write_alignments(experiment, predictor, told(), attention_heads, alignments)
     if predictor.cut:
         _say(f"Only the first {predictor.longest} pieces of {predictor.cut} long lines were read.")
 
@@ -153,6 +191,7 @@ def score(
     source: Source = None,
     target: Target = None,
     pairs: PairsFile = None,
+    source_heads: HeadsFile = None,
     output: Annotated[
         Optional[Path], typer.Option(help="A file instead of standard output.")
     ] = None,
@@ -160,7 +199,9 @@ def score(
     """Print log p(target | source) for each pair, or log p(target) by a language model."""
     from regard import evaluation
 
-    scored = evaluation.score(run, source=source, target=target, pairs=pairs, say=_say)
+    scored = evaluation.score(
+        run, source=source, target=target, pairs=pairs, source_heads=source_heads, say=_say
+    )
     with _writing(output) as write:
         for total, _ in scored:
             write(f"{total:.4f}")
@@ -175,6 +216,7 @@ def evaluate(
     source: Source = None,
     target: Target = None,
     pairs: PairsFile = None,
+    source_heads: HeadsFile = None,
     beam: BeamWidth = None,
     length_penalty: Annotated[Optional[float], typer.Option(min=0)] = None,
     lowercase: Lowercase = False,
@@ -182,11 +224,19 @@ def evaluate(
     output: Annotated[Optional[Path], typer.Option(help="Keep the translations here.")] = None,
     int8: Int8 = False,
     shortlist: Shortlist = 0,
+    alignments: Annotated[
+        Optional[Path], typer.Option(help="A gold alignment of the pairs: its error rate too.")
+    ] = None,
+    method: commands.MethodName = "grow-diag",
+    attention_heads: commands.HeadNames = None,
+    gold_first: commands.GoldFirst = 0,
+    gold_turned: commands.GoldTurned = False,
     json: AsJson = False,
 ) -> None:
     """BLEU, chrF, TER, exact match and perplexity on a test set, each with its signature.
 
-    A language model has its perplexity alone.
+    A language model has its perplexity alone. With a gold alignment the error rate of word
+    alignments by attention comes along.
     """
     from dataclasses import asdict
 
@@ -196,7 +246,12 @@ def evaluate(
     from regard.run import Run
 
     config = Run.open(run).config
-    _refuse_without_source(config, {"--shortlist": shortlist, "--output": output, "--beam": beam})
+    unfit: dict[str, object] = {"--shortlist": shortlist, "--output": output, "--beam": beam}
+    _refuse_without_source(config, {**unfit, "--alignments": alignments})
+    aligned: list[Score] = []
+    if alignments is not None:
+        gold = commands.read_gold_for(source, target, alignments, gold_first, gold_turned)
+        aligned = commands.alignment_scores(run, gold, attention_heads, method)
     search = _beam(config.search, beam, 1, length_penalty)
     metrics = check(TextMetrics, {"lowercase": lowercase, "tokenize": tokenize})
     result = evaluation.evaluate(
@@ -204,20 +259,22 @@ def evaluate(
         source=source,
         target=target,
         pairs=pairs,
+        source_heads=source_heads,
         search=search,
         metrics=metrics,
         int8=int8,
         shortlist=shortlist,
         say=_say,
     )
+    scores = [*result.scores, *aligned]
     if output is not None:
         with _writing(output) as write:
             for line in result.outputs:
                 write(line)
     if json:
-        _print_json({"run": str(run), "scores": [asdict(each) for each in result.scores]})
+        _print_json({"run": str(run), "scores": [asdict(each) for each in scores]})
     else:
-        for each in result.scores:
+        for each in scores:
             typer.echo(str(each))
 
 
@@ -227,6 +284,7 @@ def compare(
     source: Source = None,
     target: Target = None,
     pairs: PairsFile = None,
+    source_heads: HeadsFile = None,
     lowercase: Lowercase = False,
     tokenize: Tokenize = "13a",
     json: AsJson = False,
@@ -240,7 +298,13 @@ def compare(
 
     metrics = check(TextMetrics, {"lowercase": lowercase, "tokenize": tokenize})
     rows = evaluation.compare(
-        runs, source=source, target=target, pairs=pairs, metrics=metrics, say=_say
+        runs,
+        source=source,
+        target=target,
+        pairs=pairs,
+        source_heads=source_heads,
+        metrics=metrics,
+        say=_say,
     )
     if json:
         _print_json([asdict(row) for row in rows])
@@ -342,22 +406,16 @@ def recipes() -> None:
 
 @app.command()
 def corpus(
-    name: Annotated[str, typer.Argument(help="Which corpus: grammar.")],
+    name: Annotated[str, typer.Argument(help="Which corpus: grammar or listops.")],
     output: Annotated[Path, typer.Option(help="The folder to write to.")],
     pairs: Annotated[int, typer.Option(min=1, help="Training pairs.")] = 100_000,
     seed: Annotated[int, typer.Option(min=0)] = 1,
 ) -> None:
     """Write a corpus that ships with regard: train, valid and test files."""
-    if name != "grammar":
-        raise Misuse(f"There is no corpus '{name}': there is grammar.")
-    from regard.corpora import grammar
+    from regard.corpora.shelf import write_corpus
 
-    try:
-        made = grammar.generate(pairs, seed)
-    except ValueError as error:
-        raise Misuse(f"{error}") from None
-    grammar.write(made, output)
-    _say(f"Wrote {len(made.train):,} training pairs, and valid and test, to {output}.")
+    write_corpus(name, output, pairs, seed)
+    _say(f"Wrote {pairs:,} training pairs, and valid and test, to {output}.")
 
 
 @app.command()
@@ -368,6 +426,9 @@ def demo(
     from regard.demo import run_demo
 
     run_demo(folder)
+
+
+commands.add_to(app)
 
 
 def _refuse_without_source(config: Any, given: dict[str, object]) -> None:
@@ -381,7 +442,7 @@ def _beam(config: Any, beam: Optional[int], best: int, length_penalty: Optional[
     from regard.config import override
 
     width = beam or max(config.beam, best)
-    chosen = [f"beam={width}", f"best={best}", f"scored={width > 1}"]
+    chosen = [f"beam={width}", f"best={best}", f"scored={str(width > 1).lower()}"]
     if length_penalty is not None:
         chosen.append(f"length_penalty={length_penalty}")
     search: Search = override(config, chosen)

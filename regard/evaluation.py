@@ -10,6 +10,7 @@ from typing import Optional
 
 from regard.data.corpus import Pairs
 from regard.data.doctor import refuse_swapped
+from regard.data.heads import Heads, must_fit
 from regard.experiment import Files, PathLike
 from regard.metrics.text import Comparison, Score, TextMetrics, paired_bootstrap, text_scores
 from regard.predict import Predictor
@@ -19,6 +20,18 @@ from regard.search.rules import Search
 from regard.workers import cores
 
 PLAIN = TextMetrics()
+
+
+@dataclass(frozen=True)
+class Text:
+    """What a run is judged on; the heads of the source words are for one that reads them."""
+
+    sources: list[str]
+    references: list[str]
+    heads: Optional[Sequence[Heads]]
+
+    def pairs(self) -> list[tuple[str, str]]:
+        return list(zip(self.sources, self.references, strict=True))
 
 
 @dataclass(frozen=True)
@@ -38,6 +51,7 @@ def evaluate(
     source: Optional[PathLike] = None,
     target: Optional[PathLike] = None,
     pairs: Optional[PathLike] = None,
+    source_heads: Optional[PathLike] = None,
     search: Optional[Search] = None,
     metrics: TextMetrics = PLAIN,
     int8: bool = False,
@@ -50,17 +64,18 @@ def evaluate(
     Without files, the run's own validation data is used.
     """
     experiment = Run.open(Path(run))
-    sources, references = _text(experiment, Files(source, target, pairs), say)
+    text = _text(experiment, Files(source, target, pairs, source_heads), say)
     if not experiment.config.reads_source:
-        return _evaluate_language(experiment.predictor(int8=int8, say=say), references, say)
+        return _evaluate_language(experiment.predictor(int8=int8, say=say), text.references, say)
     predictor = experiment.predictor(
         search, workers=cores(), int8=int8, shortlist=shortlist, say=say
     )
-    outputs = predictor(sources)
+    outputs = predictor(text.sources, text.heads)
     _say_cut(predictor, say)
-    scored = list(predictor.score(zip(sources, references, strict=True)))
+    scored = list(predictor.score(text.pairs(), text.heads))
     return Evaluation(
-        (*text_scores(outputs, references, metrics), _piece_perplexity(scored)), tuple(outputs)
+        (*text_scores(outputs, text.references, metrics), _piece_perplexity(scored)),
+        tuple(outputs),
     )
 
 
@@ -94,28 +109,38 @@ def compare(
     source: Optional[PathLike] = None,
     target: Optional[PathLike] = None,
     pairs: Optional[PathLike] = None,
+    source_heads: Optional[PathLike] = None,
     search: Optional[Search] = None,
     metrics: TextMetrics = PLAIN,
     say: Callable[[str], None] = print,
 ) -> list[Comparison]:
     """Runs on the same lines, the first being the baseline, by paired bootstrap.
 
-    Without files, the validation data is used, if all runs have the same.
+    Without files, the validation data is used, if all runs have the same. Heads are given to those
+    runs that read them.
     """
     if len(runs) < 2:
         raise Misuse("Give at least two runs to compare.")
     experiments = [Run.open(Path(run)) for run in runs]
     if not all(each.config.reads_source for each in experiments):
         raise Misuse("A language model has no translations to compare: see 'regard evaluate'.")
-    files = Files(source, target, pairs)
-    texts = [_text(each, files, say) for each in experiments]
-    if any(text != texts[0] for text in texts):
+    if not any(each.config.reads_heads for each in experiments):
+        must_fit(False, source_heads is not None, "--source-heads")
+    texts = [
+        _text(
+            each,
+            Files(source, target, pairs, source_heads if each.config.reads_heads else None),
+            say,
+        )
+        for each in experiments
+    ]
+    if any(text.pairs() != texts[0].pairs() for text in texts):
         raise Misuse("These runs have different validation data: give --source and --target.")
     systems = [
-        (str(path), each.predictor(search, workers=cores(), say=say)(texts[0][0]))
-        for path, each in zip(runs, experiments, strict=True)
+        (str(path), each.predictor(search, workers=cores(), say=say)(text.sources, text.heads))
+        for path, each, text in zip(runs, experiments, texts, strict=True)
     ]
-    return paired_bootstrap(systems, texts[0][1], metrics)
+    return paired_bootstrap(systems, texts[0].references, metrics)
 
 
 def score(
@@ -124,14 +149,15 @@ def score(
     source: Optional[PathLike] = None,
     target: Optional[PathLike] = None,
     pairs: Optional[PathLike] = None,
+    source_heads: Optional[PathLike] = None,
     say: Callable[[str], None] = print,
 ) -> list[tuple[float, int]]:
     """log p(target | source) and the number of target tokens, for each usable pair; log p(target)
     by a language model."""
     experiment = Run.open(Path(run))
-    sources, references = _text(experiment, Files(source, target, pairs), say)
+    text = _text(experiment, Files(source, target, pairs, source_heads), say)
     predictor = experiment.predictor(say=say)
-    scored = list(predictor.score(zip(sources, references, strict=True)))
+    scored = list(predictor.score(text.pairs(), text.heads))
     _say_cut(predictor, say)
     return scored
 
@@ -141,12 +167,16 @@ def _say_cut(predictor: Predictor, say: Callable[[str], None]) -> None:
         say(f"Only the first {predictor.longest} pieces of {predictor.cut} long lines were read.")
 
 
-def _text(run: Run, files: Files, say: Callable[[str], None]) -> tuple[list[str], list[str]]:
+def _text(run: Run, files: Files, say: Callable[[str], None]) -> Text:
     if not files.given():
-        return run.validation_text()
+        return Text(*run.validation_text(), run.validation_heads())
     pairs: Pairs = files.open_for(run.config, "")
     for note in pairs.check().sentences():
         say(note)
     refuse_swapped(run.profile, pairs, "these files")
     usable = list(pairs)
-    return [pair.source for pair in usable], [pair.target for pair in usable]
+    return Text(
+        [pair.source for pair in usable],
+        [pair.target for pair in usable],
+        [pair.heads or () for pair in usable] if run.config.reads_heads else None,
+    )

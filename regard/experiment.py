@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Optional, Union
@@ -14,8 +14,10 @@ import torch
 from regard.config import differences, override
 from regard.data.corpus import Pair, Pairs
 from regard.data.doctor import Profile, examine, overlap, refuse_swapped
+from regard.data.heads import must_fit
 from regard.data.store import Batches, Store, in_order
 from regard.data.tokenizer import Tokenizers
+from regard.inspection.snapshot import SENTENCES, snapshot
 from regard.memory import keep_memory
 from regard.metrics.text import quick_score
 from regard.models.base import Model
@@ -34,21 +36,25 @@ PathLike = Union[str, Path]
 
 @dataclass(frozen=True)
 class Files:
-    """Where the pairs of one part come from: two files of lines, or one TSV."""
+    """Where the pairs of one part come from: two files of lines, or one TSV; and, for a model that
+    reads dependency trees, a file with the heads of the source words."""
 
     source: Optional[PathLike] = None
     target: Optional[PathLike] = None
     pairs: Optional[PathLike] = None
+    source_heads: Optional[PathLike] = None
 
     def given(self) -> bool:
-        return any(path is not None for path in (self.source, self.target, self.pairs))
+        paths = (self.source, self.target, self.pairs, self.source_heads)
+        return any(path is not None for path in paths)
 
     def open(self, part: str) -> Pairs:
         """`part` is the beginning of the options' names, for the error."""
+        heads = None if self.source_heads is None else Path(self.source_heads)
         if self.pairs is not None and self.source is None and self.target is None:
-            return Pairs.of_tsv(Path(self.pairs))
+            return Pairs.of_tsv(Path(self.pairs), heads)
         if self.source is not None and self.target is not None and self.pairs is None:
-            return Pairs.of_files(Path(self.source), Path(self.target))
+            return Pairs.of_files(Path(self.source), Path(self.target), heads)
         raise Misuse(
             f"Give both --{part}source and --{part}target, or one TSV file as --{part}pairs."
         )
@@ -63,6 +69,7 @@ class Files:
 
     def open_for(self, config: Config, part: str) -> Pairs:
         """What a model of this config learns from."""
+        must_fit(config.reads_heads, self.source_heads is not None, f"--{part}source-heads")
         return self.open(part) if config.reads_source else self.open_target(part)
 
 
@@ -73,9 +80,11 @@ def train(
     source: Optional[PathLike] = None,
     target: Optional[PathLike] = None,
     pairs: Optional[PathLike] = None,
+    source_heads: Optional[PathLike] = None,
     valid_source: Optional[PathLike] = None,
     valid_target: Optional[PathLike] = None,
     valid_pairs: Optional[PathLike] = None,
+    valid_source_heads: Optional[PathLike] = None,
     tokenizer: Optional[PathLike] = None,
     steps: Optional[int] = None,
     epochs: Optional[float] = None,
@@ -93,7 +102,8 @@ def train(
     keep_memory()
     ranks = Ranks.join()
     display = Display(quiet=quiet or not ranks.first)
-    files, valid = Files(source, target, pairs), Files(valid_source, valid_target, valid_pairs)
+    files = Files(source, target, pairs, source_heads)
+    valid = Files(valid_source, valid_target, valid_pairs, valid_source_heads)
     path = Path(run)
     config = _config(recipe, steps, epochs, minutes, save_every, seed, settings)
     if config is None and not Run.exists(path):
@@ -289,7 +299,14 @@ def _encode(
         if not run.has_store(part):
             keep_text = part == "valid" or settings.sampling > 0
             with display.waiting(f"encoding the {part} data"):
-                store = Store.write(run.store_folder(part), stream(), sides, limit, keep_text)
+                store = Store.write(
+                    run.store_folder(part),
+                    stream(),
+                    sides,
+                    limit,
+                    keep_text,
+                    with_heads=run.config.reads_heads,
+                )
             if store.skipped:
                 display.note(f"Skipped {store.skipped:,} {part} pairs of more than {limit} pieces.")
 
@@ -363,7 +380,7 @@ def train_rank(run: Run, ranks: Ranks, display: Display) -> Run:
         batches,
         config.training,
         0,
-        _validator(run, sides),
+        _validator(run, sides, lambda: trainer.progress.step),
         checkpoints,
         run.journal,
         display,
@@ -431,20 +448,32 @@ TRAINING_SHARE = 0.9
 """Of a budget in minutes; the rest is for validating and saving."""
 
 
-def _validator(run: Run, sides: Tokenizers) -> Callable[[Model], Scores]:
-    """Loss over the validation data, and a score of its first lines translated greedily."""
+def _validator(run: Run, sides: Tokenizers, step: Callable[[], int]) -> Callable[[Model], Scores]:
+    """Loss over the validation data, and a score of its first lines translated greedily.
+
+    What becomes of the very first ones is kept, for `regard watch`.
+    """
     settings = run.config.training
     store = run.store("valid")
-    sources, references = run.validation_text(settings.validation_lines)
+    wanted = SENTENCES if settings.metric == "loss" else settings.validation_lines
+    sources, references = run.validation_text(wanted)
+    heads = run.validation_heads(wanted)
+    if not run.config.reads_source:
+        sources = [" ".join(line.split()[:3]) for line in references]  # to go on from
 
     @torch.inference_mode()
     def validate(model: Model) -> Scores:
         losses = [model(batch) for batch in in_order(store, run.config.batch.tokens)]
         tokens = sum(loss.tokens for loss in losses)
         scores = {"loss": sum(float(loss.likelihood) for loss in losses) / tokens}
+        greedy = Beam(beam=1, scored=False)
+        predictor = Predictor(model, sides, greedy, reads_heads=run.config.reads_heads)
+        outputs = predictor(sources, heads)
         if settings.metric != "loss":
-            outputs = Predictor(model, sides, Beam(beam=1, scored=False))(sources)
             scores[settings.metric] = quick_score(settings.metric, outputs, references)
+        few = (lines[:SENTENCES] for lines in (sources, references, outputs))
+        with suppress(OSError):  # a full disk is told of when a checkpoint is saved
+            run.keep_snapshot(step(), snapshot(predictor, *few))
         return scores
 
     return validate

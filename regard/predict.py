@@ -6,13 +6,21 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import partial
-from itertools import islice
+from itertools import chain, islice
 from random import Random
-from typing import Optional, Union, overload
+from typing import Any, NamedTuple, Optional, Union, overload
 
 import torch
 
 from regard.data.batch import EOS, Batch, Padded
+from regard.data.heads import (
+    Heads,
+    cut_heads,
+    encode_words,
+    must_be_tree,
+    must_fit,
+    piece_heads,
+)
 from regard.data.tokenizer import Tokenizers
 from regard.models.base import Model
 from regard.problem import Misuse
@@ -31,8 +39,17 @@ MANY = 128
 """Lines from which on starting other processes pays."""
 
 Rows = list[list[int]]
-Task = tuple[int, Rows, Optional[Rows]]
-"""The number of the first line, sources, and what the targets begin with."""
+
+
+class Task(NamedTuple):
+    """What is translated together: the number of its first line, sources with the heads of their
+    pieces, and what the targets begin with."""
+
+    number: int
+    sources: Rows
+    heads: Optional[Rows]
+    prefixes: Optional[Rows]
+
 
 Generate = Callable[[Iterable[Task]], Iterable[list[list[Hypothesis]]]]
 
@@ -60,6 +77,7 @@ EMPTY = Prediction("", (Choice("", 0.0, 0.0),))
 class Predictor:
     """A trained model with its tokenizers: text to text.
 
+    A model that reads dependency trees is given the heads of each line's words with the line.
     A language model goes on from each line, and from an empty one begins by itself.
     """
 
@@ -71,6 +89,7 @@ class Predictor:
         batch_tokens: int = BATCH_TOKENS,
         longest: int = 1000,
         workers: int = 1,
+        reads_heads: bool = False,
     ) -> None:
         self.model = model.eval()
         self.tokenizers = tokenizers
@@ -78,30 +97,35 @@ class Predictor:
         self.batch_tokens = batch_tokens
         self.longest = longest if model.longest is None else min(longest, model.longest - 1)
         self.workers = workers
+        self.reads_heads = reads_heads
         self.cut = 0  # lines of which only the first `longest` pieces were read
 
     @overload
-    def __call__(self, text: str) -> str: ...
+    def __call__(self, text: str, heads: Optional[Heads] = None) -> str: ...
     @overload
-    def __call__(self, text: list[str]) -> list[str]: ...
-    def __call__(self, text: Union[str, list[str]]) -> Union[str, list[str]]:
+    def __call__(self, text: list[str], heads: Optional[Sequence[Heads]] = None) -> list[str]: ...
+    def __call__(self, text: Any, heads: Any = None) -> Union[str, list[str]]:
         """A sentence to its translation, or a list of them to a list."""
         if isinstance(text, str):
-            return next(self.predict([text])).text
-        return [prediction.text for prediction in self.predict(text)]
+            return next(self.predict([text], heads=None if heads is None else [heads])).text
+        return [prediction.text for prediction in self.predict(text, heads=heads)]
 
     def predict(
         self,
         lines: Iterable[str],
         prefixes: Optional[Iterable[str]] = None,
         window_size: int = WINDOW,
+        heads: Optional[Iterable[Heads]] = None,
     ) -> Iterator[Prediction]:
         """One prediction a line, in order; with prefixes, each target begins with its own.
 
-        Predictions come after `window_size` lines or at the end of the input.
+        Predictions come after `window_size` lines or at the end of the input. `heads` has a number
+        for each word of each line: k for the k-th word, 0 for a root.
         """
+        must_fit(self.reads_heads, heads is not None, "heads")
         stream, first = iter(lines), 0
         begun = iter(prefixes) if prefixes is not None else None
+        trees = iter(heads) if heads is not None else None
         with ExitStack() as stack:
             generate: Generate = partial(map, self._generate)
             while window := list(islice(stream, window_size)):
@@ -110,22 +134,44 @@ class Predictor:
                     raise Misuse("There are fewer prefixes than lines: give one a line each.")
                 if self.workers > 1 and len(window) >= MANY and isinstance(generate, partial):
                     generate = stack.enter_context(at_once(self._generate, self.workers))
-                yield from self._window(first, window, forced, generate)
+                beside = self._beside(window, trees, first)
+                yield from self._window(first, window, beside, forced, generate)
                 first += len(window)
         if begun is not None and next(begun, None) is not None:
             raise Misuse("There are more prefixes than lines: give one a line each.")
+        if trees is not None and next(trees, None) is not None:
+            raise Misuse("There are more trees than lines: give one a line each.")
+
+    def _beside(
+        self, lines: Sequence[str], trees: Optional[Iterator[Heads]], first: int
+    ) -> Optional[list[Heads]]:
+        """The heads of these lines, the first of which is line `first` of all, counted from 0."""
+        if trees is None:
+            return None
+        heads = list(islice(trees, len(lines)))
+        if len(heads) < len(lines):
+            raise Misuse("There are fewer trees than lines: give one a line each.")
+        for number, (line, tree) in enumerate(zip(lines, heads, strict=True), first + 1):
+            must_be_tree(tree, len(line.split()), f"Line {number}")
+        return heads
 
     def _window(
-        self, first: int, lines: list[str], prefixes: Optional[list[str]], generate: Generate
+        self,
+        first: int,
+        lines: list[str],
+        heads: Optional[list[Heads]],
+        prefixes: Optional[list[str]],
+        generate: Generate,
     ) -> Iterator[Prediction]:
-        rows, forced = self._sides(lines, prefixes)
+        rows, trees, forced = self._sides(lines, heads, prefixes)
         found = [EMPTY for _ in lines]
         groups = list(self._groups(rows))
         tasks = (
-            (
+            Task(
                 first + group[0],
                 [rows[i] for i in group],
-                None if forced is None else [forced[i] for i in group],
+                _some(trees, group),
+                _some(forced, group),
             )
             for group in groups
         )
@@ -135,9 +181,9 @@ class Predictor:
         yield from found
 
     def _generate(self, task: Task) -> list[list[Hypothesis]]:
-        number, sources, prefixes = task
-        prefix = None if prefixes is None else Padded.of(prefixes)
-        return self.model.generate(Padded.of(sources), self._search(number), prefix)
+        prefix = None if task.prefixes is None else Padded.of(task.prefixes)
+        source = Padded.of(task.sources, task.heads)
+        return self.model.generate(source, self._search(task.number), prefix)
 
     def _search(self, number: int) -> Search:
         """With a seed of its own for each group, or the same line would get the same draws."""
@@ -147,25 +193,35 @@ class Predictor:
         return self.search.model_copy(update={"seed": seed})
 
     def _sides(
-        self, lines: list[str], prefixes: Optional[list[str]]
-    ) -> tuple[Rows, Optional[Rows]]:
-        """The sources, and what the targets begin with.
+        self, lines: list[str], heads: Optional[list[Heads]], prefixes: Optional[list[str]]
+    ) -> tuple[Rows, Optional[Rows], Optional[Rows]]:
+        """The sources with the heads of their pieces, and what the targets begin with.
 
         Without a source the lines are what the targets begin with. They stand in its place too:
         the model does not read them there, but they bound the length of its targets.
         """
         if self.model.reads_source:
             forced = None if prefixes is None else self.tokenizers.target.encode(prefixes)
-            return self._encode(lines), forced
+            rows, trees = self._read([line.strip() for line in lines], heads)
+            return [[*row, EOS] if row else [] for row in rows], trees, forced
         if prefixes is not None:
             raise Misuse("A language model goes on from the lines themselves: give no prefixes.")
         begun = self._cut(self.tokenizers.target.encode([line.strip() for line in lines]))
-        return [[*row, EOS] for row in begun], begun
+        return [[*row, EOS] for row in begun], None, begun
 
-    def _encode(self, lines: Sequence[str]) -> list[list[int]]:
-        """Source ids with EOS, empty for a line without text."""
-        rows = self._cut(self.tokenizers.source.encode([line.strip() for line in lines]))
-        return [[*row, EOS] if row else [] for row in rows]
+    def _read(
+        self, lines: Sequence[str], heads: Optional[Sequence[Heads]]
+    ) -> tuple[Rows, Optional[Rows]]:
+        """Source ids, and the heads of their pieces."""
+        encode = self.tokenizers.source.encode
+        if heads is None:
+            return self._cut(encode(lines)), None
+        words = encode_words(lines, encode)
+        trees = [
+            cut_heads(piece_heads(tree, line), self.longest)
+            for tree, line in zip(heads, words, strict=True)
+        ]
+        return self._cut([list(chain.from_iterable(line)) for line in words]), trees
 
     def _cut(self, rows: list[list[int]]) -> list[list[int]]:
         """The first `longest` ids of each row; how many had more is counted."""
@@ -193,20 +249,30 @@ class Predictor:
         return Prediction(best[0].text, best)
 
     @torch.inference_mode()
-    def score(self, pairs: Iterable[tuple[str, str]]) -> Iterator[tuple[float, int]]:
+    def score(
+        self, pairs: Iterable[tuple[str, str]], heads: Optional[Iterable[Heads]] = None
+    ) -> Iterator[tuple[float, int]]:
         """log p(target | source) of each pair and its number of tokens, in order."""
-        stream = iter(pairs)
+        must_fit(self.reads_heads, heads is not None, "heads")
+        stream, first = iter(pairs), 0
+        trees = iter(heads) if heads is not None else None
         while window := list(islice(stream, WINDOW)):
-            sources = self._cut(self.tokenizers.source.encode([source for source, _ in window]))
+            lines = [source for source, _ in window]
+            sources, beside = self._read(lines, self._beside(lines, trees, first))
+            first += len(window)
             targets = self._cut(self.tokenizers.target.encode([target for _, target in window]))
             found = [(0.0, 0)] * len(window)
             lengths = [[*s, *t, EOS] for s, t in zip(sources, targets, strict=True)]
             for group in self._groups(lengths):
                 batch = Batch(
-                    Padded.of([[*sources[i], EOS] for i in group]),
+                    Padded.of([[*sources[i], EOS] for i in group], _some(beside, group)),
                     Padded.of([[*targets[i], EOS] for i in group]),
                 )
                 totals = self.model.log_probabilities(batch).sum(dim=1).tolist()
                 for i, total in zip(group, totals, strict=True):
                     found[i] = (total, len(targets[i]) + 1)
             yield from found
+
+
+def _some(rows: Optional[Rows], group: list[int]) -> Optional[Rows]:
+    return None if rows is None else [rows[i] for i in group]

@@ -74,11 +74,16 @@ class Config(Settings):
         """False for a language model, whose data is a target alone."""
         return self.model.kind != "language"
 
+    @property
+    def reads_heads(self) -> bool:
+        """True for a model whose positions are places in the dependency tree of the source."""
+        return self.model.kind == "transformer" and self.model.position == "syntax"
+
 
 def tiny() -> Config:
     """4+4 layers of width 128: the right size for some tens of thousands of pairs."""
     return Config(
-        tokenizer=TokenizerSettings(vocabulary=4000),
+        tokenizer=TokenizerSettings(vocabulary=10_000),
         batch=BatchSettings(tokens=2048),
         model=TransformerConfig(norm="pre", dropout=0.3),
         training=TrainingSettings(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import fcntl
 import hashlib
 import json
+import re
 import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -20,7 +21,7 @@ from regard.data.doctor import Profile
 from regard.data.lexicon import likely_targets
 from regard.data.store import Store
 from regard.data.tokenizer import Tokenizers
-from regard.files import read_json, write_json, writing
+from regard.files import read_json, write_json, write_text, writing
 from regard.memory import keep_memory
 from regard.models.base import EncoderDecoder, Model
 from regard.models.shortlist import Shortlisted
@@ -176,6 +177,39 @@ class Run:
         store = self.store("valid")
         return store.text(np.arange(min(len(store), lines or len(store))))
 
+    def validation_heads(self, lines: Optional[int] = None) -> Optional[list[list[int]]]:
+        """The heads of the words of those sources, if the model reads them."""
+        store = self.store("valid")
+        if store.heads is None:
+            return None
+        return [store.word_heads(row) for row in range(min(len(store), lines or len(store)))]
+
+    @property
+    def alignment_heads(self) -> Optional[dict[str, Any]]:
+        """Which heads align words best, once that was found out."""
+        path = self.path / "heads.json"
+        return read_json(path) if path.exists() else None
+
+    def keep_alignment_heads(self, facts: dict[str, Any]) -> None:
+        write_json(self.path / "heads.json", facts)
+
+    def keep_snapshot(self, step: int, facts: dict[str, Any]) -> None:
+        """What the model made of a few validation sentences at a step."""
+        folder = self.path / "snapshots"
+        folder.mkdir(exist_ok=True)
+        write_text(folder / f"step-{step}.json", json.dumps(facts))
+
+    def snapshots(self) -> Iterator[dict[str, Any]]:
+        """Those kept, by step; one that cannot be read is passed over."""
+        numbered = re.compile(r"step-([0-9]{1,12})\.json")
+        folder = self.path / "snapshots"
+        names = [path.name for path in folder.iterdir()] if folder.is_dir() else []
+        for step in sorted(int(match[1]) for match in map(numbered.fullmatch, names) if match):
+            try:
+                yield {"step": step, **read_json(folder / f"step-{step}.json")}
+            except Misuse:
+                continue
+
     def checkpoints(self, say: Callable[[str], None] = print) -> Checkpoints:
         return Checkpoints(self.path / "checkpoints", self.config.training.keep, say)
 
@@ -228,6 +262,7 @@ class Run:
             search or self.config.search,
             batch_tokens=batch_tokens,
             workers=workers,
+            reads_heads=self.config.reads_heads,
         )
 
     def _shortlisted(

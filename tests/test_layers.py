@@ -13,6 +13,7 @@ LAYERS = [
     {"demo", "ladder"},
     {"evaluation"},
     {"experiment"},
+    {"inspection"},
     {"run", "picture"},
     {"recipes"},
     {"predict", "training"},

@@ -36,6 +36,10 @@ class Pair:
     """For each source word the index of its head, -1 for the root."""
     pronoun: int | None
     """The target word that is the pronoun to be resolved, if the sentence is a riddle."""
+    antecedent: int | None = None
+    """The source noun that the pronoun of a riddle stands for."""
+    rival: int | None = None
+    """The source noun that it might stand for as well, but for the adjective."""
 
 
 @dataclass(frozen=True)
@@ -57,13 +61,33 @@ def realise(sentence: Sentence) -> Pair:
         for index, word in enumerate(target)
         if word.nodes and isinstance(word.nodes[0][0], Referring)
     ]
+    antecedent, rival = nouns_of_riddle(source, [target[index] for index in pronouns])
     return Pair(
         source=capital(" ".join(word.text for word in source)) + end,
         target=capital(" ".join(word.text for word in target)) + end,
         alignment=align(source, target),
         heads=tuple(-1 if word.head is None else places[id(word.head)] for word in source),
         pronoun=pronouns[0] if pronouns else None,
+        antecedent=antecedent,
+        rival=rival,
     )
+
+
+def nouns_of_riddle(source: list[Word], pronouns: list[Word]) -> tuple[int | None, int | None]:
+    """The source noun that a riddle's pronoun stands for, and the other one."""
+    if not pronouns:
+        return None, None
+    referring = pronouns[0].nodes[0][0]
+    assert isinstance(referring, Referring)
+    nouns = [
+        (index, node[0])
+        for index, word in enumerate(source)
+        for node in word.nodes
+        if node[1] == "noun"
+    ]
+    right = [index for index, phrase in nouns if phrase is referring.antecedent]
+    others = [index for index, phrase in nouns if phrase is not referring.antecedent]
+    return next(iter(right), None), next(iter(others), None)
 
 
 def align(source: list[Word], target: list[Word]) -> tuple[tuple[int, int], ...]:
@@ -153,14 +177,15 @@ def right_pronoun(pair: Pair, translation: str) -> bool:
 
 
 def write(corpus: Corpus, folder: Path) -> None:
-    """Write four files for each part: .en, .de, .align in Pharaoh format, and .heads."""
+    """Write four files for each part: .en, .de, .align in Pharaoh format, and .heads, in which
+    words count from 1 and 0 is the root, as --source-heads reads them."""
     folder.mkdir(parents=True, exist_ok=True)
     for part, pairs in (("train", corpus.train), ("valid", corpus.valid), ("test", corpus.test)):
         columns = {
             "en": [pair.source for pair in pairs],
             "de": [pair.target for pair in pairs],
             "align": [" ".join(f"{a}-{b}" for a, b in pair.alignment) for pair in pairs],
-            "heads": [" ".join(map(str, pair.heads)) for pair in pairs],
+            "heads": [" ".join(str(head + 1) for head in pair.heads) for pair in pairs],
         }
         for suffix, lines in columns.items():
             write_text(folder / f"{part}.{suffix}", "".join(line + "\n" for line in lines))

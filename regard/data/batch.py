@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Optional
 
 import torch
 from torch import Tensor
@@ -11,22 +12,31 @@ from torch import Tensor
 PAD, BOS, EOS, UNKNOWN = 0, 1, 2, 3
 """The first four ids of every vocabulary."""
 
+ROOT, GOES_ON = -1, -2
+"""What stands in `Padded.heads` where there is no head: at a root, and inside a word."""
+
 
 @dataclass(frozen=True)
 class Padded:
-    """Rows of different length in one tensor: values (B, T), lengths (B,)."""
+    """Rows of different length in one tensor: values (B, T), lengths (B,).
+
+    With dependency trees, heads (B, T): for the first piece of a word the first piece of its head,
+    or ROOT; GOES_ON for its other pieces. EOS and padding are roots of their own.
+    """
 
     values: Tensor
     lengths: Tensor
+    heads: Optional[Tensor] = None
 
     @staticmethod
-    def of(rows: Sequence[Sequence[int]]) -> Padded:
-        """Fill the rows up with PAD to the longest of them."""
+    def of(
+        rows: Sequence[Sequence[int]], heads: Optional[Sequence[Sequence[int]]] = None
+    ) -> Padded:
+        """Fill the rows up with PAD to the longest of them, and their heads with ROOT."""
         lengths = torch.tensor([len(row) for row in rows], dtype=torch.long)
-        values = torch.full((len(rows), int(lengths.max()) if rows else 0), PAD, dtype=torch.long)
-        for row, ids in zip(values, rows, strict=True):
-            row[: len(ids)] = torch.as_tensor(ids, dtype=torch.long)
-        return Padded(values, lengths)
+        width = int(lengths.max()) if rows else 0
+        trees = None if heads is None else _filled(heads, width, ROOT)
+        return Padded(_filled(rows, width, PAD), lengths, trees)
 
     @property
     def mask(self) -> Tensor:
@@ -34,13 +44,15 @@ class Padded:
         return torch.arange(self.values.shape[1]) < self.lengths[:, None]
 
     def twice(self) -> Padded:
-        return Padded(self.values.repeat(2, 1), self.lengths.repeat(2))
+        heads = None if self.heads is None else self.heads.repeat(2, 1)
+        return Padded(self.values.repeat(2, 1), self.lengths.repeat(2), heads)
 
     def rows(self, start: int, stop: int | None = None, step: int = 1) -> Padded:
         """Some of the rows, without the columns that none of them needs."""
         lengths = self.lengths[start:stop:step]
         width = int(lengths.max()) if len(lengths) else 0
-        return Padded(self.values[start:stop:step, :width], lengths)
+        heads = None if self.heads is None else self.heads[start:stop:step, :width]
+        return Padded(self.values[start:stop:step, :width], lengths, heads)
 
 
 @dataclass(frozen=True)
@@ -64,3 +76,10 @@ class Batch:
     def twice(self) -> Batch:
         """All rows, and all of them again."""
         return Batch(self.source.twice(), self.target.twice())
+
+
+def _filled(rows: Sequence[Sequence[int]], width: int, fill: int) -> Tensor:
+    values = torch.full((len(rows), width), fill, dtype=torch.long)
+    for row, numbers in zip(values, rows, strict=True):
+        row[: len(numbers)] = torch.as_tensor(numbers, dtype=torch.long)
+    return values

@@ -6,7 +6,7 @@ import gzip
 import hashlib
 import io
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from enum import Enum
@@ -14,6 +14,7 @@ from itertools import zip_longest
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
+from regard.data.heads import Heads, read_heads
 from regard.problem import Misuse
 
 LONGEST = 100_000
@@ -33,11 +34,15 @@ class Bad(Enum):
 
 
 class Pair(NamedTuple):
-    """A line of source and its line of target; lines count from 1."""
+    """A line of source and its line of target; lines count from 1.
+
+    Beside the source there may be the heads of its words, as data/heads.py has them.
+    """
 
     line: int
     source: str
     target: str
+    heads: Heads | None = None
 
 
 @dataclass(frozen=True)
@@ -68,28 +73,30 @@ class Report:
 
 
 class Pairs:
-    """Sentence pairs from two files of lines, one TSV file, or target lines alone.
+    """Sentence pairs from two files of lines, one TSV file, or target lines alone; a file with the
+    heads of the source words may stand beside them.
 
     Iterating yields the usable pairs in the order of the file, never holding more than a line of
     each; after a whole iteration `report` says what was read.
     """
 
-    def __init__(self, files: tuple[Path, ...], columns: int) -> None:
+    def __init__(self, files: tuple[Path, ...], columns: int, heads: Path | None = None) -> None:
         self._files = files
         self._columns = columns
+        self._heads = heads
         self.report: Report | None = None
-        for path in files:
+        for path in self._all_files():
             _must_be_a_file(path)
 
     @staticmethod
-    def of_files(source: Path, target: Path) -> Pairs:
+    def of_files(source: Path, target: Path, heads: Path | None = None) -> Pairs:
         """Line n of one file belongs to line n of the other."""
-        return Pairs((Path(source), Path(target)), columns=1)
+        return Pairs((Path(source), Path(target)), columns=1, heads=heads)
 
     @staticmethod
-    def of_tsv(path: Path) -> Pairs:
+    def of_tsv(path: Path, heads: Path | None = None) -> Pairs:
         """Source and target with a tab between them."""
-        return Pairs((Path(path),), columns=2)
+        return Pairs((Path(path),), columns=2, heads=heads)
 
     @staticmethod
     def of_target(path: Path) -> Pairs:
@@ -98,16 +105,17 @@ class Pairs:
 
     def __iter__(self) -> Iterator[Pair]:
         tally = _Tally()
-        readings = [_Reading(path) for path in self._files]
-        for number, row in enumerate(self._rows(readings), 1):
+        readings = [_Reading(path) for path in self._all_files()]
+        for number, (*row, tree) in enumerate(self._rows(readings), 1):
             tally.read = number
+            heads = self._read_heads(row[0], tree, number)
             bad = next((side for side in row if isinstance(side, Bad)), None)
             if bad is not None:
                 tally.skip(bad, self._where(row, bad, number))
                 continue
             source, target = row if len(row) == 2 else ("", row[0])
             tally.kept += 1
-            yield Pair(number, str(source), str(target))
+            yield Pair(number, str(source), str(target), heads)
         if not tally.kept:
             raise Misuse(f"{self._names()} has no usable line: all {tally.read:,} were skipped.")
         self.report = tally.report(readings)
@@ -124,16 +132,34 @@ class Pairs:
         report = self.report or self.check()
         return report.fingerprint
 
-    def _rows(self, readings: list[_Reading]) -> Iterator[tuple[str | Bad, ...]]:
-        streams = [_usable(reading) for reading in readings]
-        if self._columns == 2:
-            return (self._split(line, number) for number, line in enumerate(streams[0], 1))
-        if len(streams) == 1:
-            return ((line,) for line in streams[0])
-        return _aligned(readings, streams)
+    def _all_files(self) -> tuple[Path, ...]:
+        return self._files if self._heads is None else (*self._files, self._heads)
 
-    def _split(self, line: str | Bad, number: int) -> tuple[str | Bad, ...]:
-        if isinstance(line, Bad):
+    def _rows(self, readings: list[_Reading]) -> Iterator[tuple[str | Bad | None, ...]]:
+        """The sides of each pair, and the line of heads or None."""
+        sides = len(self._files)
+        streams = [_usable(reading) for reading in readings[:sides]]
+        streams += [reading.lines() for reading in readings[sides:]]
+        rows = _aligned(readings, streams) if len(streams) > 1 else zip(streams[0])
+        whole = ((*row, None) for row in rows) if self._heads is None else rows
+        if self._columns == 1:
+            return whole
+        return ((*self._split(line, number), tree) for number, (line, tree) in enumerate(whole, 1))
+
+    def _read_heads(
+        self, source: str | Bad | None, tree: str | Bad | None, number: int
+    ) -> Heads | None:
+        """Checked for an empty source too, but not for one that could not be read."""
+        if tree is None or source in (Bad.LONG, Bad.NUL):
+            return None
+        where = f"{self._heads}:{number}"
+        if isinstance(tree, Bad):
+            raise Misuse(f"{where} is {tree.value}: split it and its source into several lines.")
+        words = len(source.split()) if isinstance(source, str) else 0
+        return read_heads(tree, words, where)
+
+    def _split(self, line: str | Bad | None, number: int) -> tuple[str | Bad | None, ...]:
+        if line is None or isinstance(line, Bad):
             return (line, line)
         columns = line.split("\t")
         if len(columns) != 2:
@@ -143,11 +169,24 @@ class Pairs:
             )
         return tuple(side if side.strip() else Bad.EMPTY for side in columns)
 
-    def _where(self, row: tuple[str | Bad, ...], bad: Bad, number: int) -> str:
+    def _where(self, row: Sequence[str | Bad | None], bad: Bad, number: int) -> str:
         return f"{self._files[min(row.index(bad), len(self._files) - 1)]}:{number}"
 
     def _names(self) -> str:
         return " with ".join(str(path) for path in self._files)
+
+
+def read_beside(path: Path, lines: Iterable[str]) -> Iterator[Heads]:
+    """The heads on each line of a file, which must be those of the words of as many lines."""
+    count = 0
+    trees = read_plain(path)
+    for count, line in enumerate(lines, 1):
+        tree = next(trees, None)
+        if tree is None:
+            raise Misuse(f"{path} ends before line {count:,} of the source: give a line for each.")
+        yield read_heads(tree, len(line.split()), f"{path}:{count}")
+    if next(trees, None) is not None:
+        raise Misuse(f"{path} has more than the {count:,} lines of the source: give one for each.")
 
 
 def read_plain(text: Path | BinaryIO, name: str = "stdin") -> Iterator[str]:
@@ -307,15 +346,15 @@ def _usable(reading: _Reading) -> Iterator[str | Bad]:
 def _aligned(
     readings: list[_Reading], streams: list[Iterator[str | Bad]]
 ) -> Iterator[tuple[str | Bad, ...]]:
-    """Rows of both files; if one ends first, the other is still counted for the message."""
-    first, second = 0, 0
+    """Rows of all files; if one ends first, the others are still counted for the message."""
+    counts = [0] * len(streams)
     for row in zip_longest(*streams):
-        first += row[0] is not None
-        second += row[1] is not None
-        if first == second:
+        counts = [count + (line is not None) for count, line in zip(counts, row, strict=True)]
+        if min(counts) == max(counts):
             yield row
-    if first != second:
-        raise Misuse(
-            f"{readings[0].path} has {first:,} lines but {readings[1].path} has {second:,}: "
-            "line n of one must belong to line n of the other."
-        )
+    for reading, count in zip(readings, counts, strict=True):
+        if count != counts[0]:
+            raise Misuse(
+                f"{readings[0].path} has {counts[0]:,} lines but {reading.path} has {count:,}: "
+                "line n of one must belong to line n of the other."
+            )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
 from itertools import chain, count, islice
@@ -12,13 +12,14 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 from pydantic import Field
 
 from regard.config import Settings
-from regard.data.batch import EOS, Batch, Padded
+from regard.data.batch import Batch
 from regard.data.corpus import Pair
+from regard.data.heads import Encode, cut_heads, encode_words, piece_heads, word_heads
+from regard.data.ragged import Indices, Ragged
 from regard.data.tokenizer import Tokenizer, Tokenizers
 from regard.files import sync_folder, write_json
 from regard.problem import Misuse, Problem
@@ -27,8 +28,6 @@ _CHUNK = 4096
 _META = "meta.json"
 _FORMAT = "regard store 1"
 _SIDES = ("source", "target")
-
-Indices = NDArray[np.int64]
 
 
 class BatchSettings(Settings):
@@ -43,47 +42,11 @@ class BatchSettings(Settings):
     window: int = Field(default=65536, gt=0)
 
 
-@dataclass(frozen=True)
-class Ragged:
-    """Rows of different length one after another; row i is values[offsets[i]:offsets[i + 1]]."""
-
-    values: NDArray[Any]
-    offsets: Indices
-
-    @staticmethod
-    def of(rows: Sequence[Sequence[int]]) -> Ragged:
-        lengths = np.fromiter(map(len, rows), np.int64, len(rows))
-        offsets = _offsets(lengths)
-        return Ragged(np.fromiter(chain.from_iterable(rows), np.int64, int(offsets[-1])), offsets)
-
-    def __len__(self) -> int:
-        return len(self.offsets) - 1
-
-    def row(self, index: int) -> NDArray[Any]:
-        return np.asarray(self.values[self.offsets[index] : self.offsets[index + 1]])
-
-    def lengths(self, rows: Indices) -> Indices:
-        return np.asarray(self.offsets[rows + 1] - self.offsets[rows])
-
-    def gather(self, rows: Indices) -> Ragged:
-        """The rows in the order given, in memory."""
-        lengths = self.lengths(rows)
-        offsets = _offsets(lengths)
-        places = np.repeat(self.offsets[rows] - offsets[:-1], lengths) + np.arange(offsets[-1])
-        return Ragged(np.asarray(self.values[places]), offsets)
-
-    def padded(self, start: int, stop: int) -> Padded:
-        """Neighbouring rows as a tensor, with EOS after each."""
-        lengths = np.diff(self.offsets[start : stop + 1])
-        values = np.zeros((len(lengths), int(lengths.max()) + 1), np.int64)
-        real = np.arange(values.shape[1]) < lengths[:, None]
-        values[real] = self.values[self.offsets[start] : self.offsets[stop]]
-        values[np.arange(len(lengths)), lengths] = EOS
-        return Padded(torch.from_numpy(values), torch.from_numpy(lengths + 1))
-
-
 class Store:
-    """Encoded pairs in a folder, memory mapped, so that a corpus larger than memory trains."""
+    """Encoded pairs in a folder, memory mapped, so that a corpus larger than memory trains.
+
+    `heads` are those of the source pieces, in a store that was written with them.
+    """
 
     def __init__(self, folder: Path, meta: dict[str, Any]) -> None:
         self.skipped: int = meta["skipped"]
@@ -92,6 +55,9 @@ class Store:
         self.source, self.target = (_map(folder, meta, side, "ids") for side in _SIDES)
         if self.has_text:
             self._texts = [_map(folder, meta, side, "text") for side in _SIDES]
+        self.heads = _map(folder, meta, "source", "heads") if "heads" in meta else None
+        if self.heads is not None and not np.array_equal(self.heads.offsets, self.source.offsets):
+            raise ValueError("the heads are not those of the source")
         if len(self.source) != meta["pairs"] or len(self.target) != meta["pairs"]:
             raise ValueError("the number of pairs is not what was written")
 
@@ -103,6 +69,7 @@ class Store:
         max_length: int,
         keep_text: bool = False,
         progress: Callable[[int], None] | None = None,
+        with_heads: bool = False,
     ) -> Store:
         """Encode the pairs into the folder; `progress` is told how many are done.
 
@@ -113,7 +80,8 @@ class Store:
             folder.mkdir(parents=True, exist_ok=True)
             (folder / _META).unlink(missing_ok=True)
             sync_folder(folder)
-            meta = _Writer(folder, tokenizers, max_length, keep_text).write(pairs, progress)
+            writer = _Writer(folder, tokenizers, max_length, keep_text, with_heads)
+            meta = writer.write(pairs, progress)
             if not meta["pairs"]:
                 raise Misuse(
                     f"No pair is left: all have more than {max_length} pieces on a side; "
@@ -153,6 +121,11 @@ class Store:
             raise Misuse("The corpus was encoded without its text, which sampling needs.")
         source, target = ([_line(text, row) for row in rows.tolist()] for text in self._texts)
         return source, target
+
+    def word_heads(self, row: int) -> list[int]:
+        """The heads of the source words of a pair, if they were written."""
+        assert self.heads is not None
+        return word_heads(self.heads.row(row).tolist())
 
 
 @dataclass(frozen=True)
@@ -230,34 +203,42 @@ class Batches:
 
     def _prepare(self, order: NDArray[np.uint32], epoch: int, window: int) -> _Window:
         rows = self._rows(order, window)
-        source, target = self._store.source, self._store.target
+        source, target, heads = self._store.source, self._store.target, self._store.heads
         if self._sampling:
-            source, target = self._sampled(rows, epoch, window)
+            source, target, heads = self._sampled(rows, epoch, window)
             rows = np.arange(len(rows))
         generator = np.random.Generator(np.random.PCG64([self._seed, epoch, window + 1]))
         ties = generator.random(len(rows))
         ranked = rows[np.lexsort((ties, source.lengths(rows), target.lengths(rows)))]
         cuts = _cuts(source.lengths(ranked), target.lengths(ranked), self._settings.tokens)
         shuffled = [cuts[index] for index in generator.permutation(len(cuts))]
-        return _Window(source.gather(ranked), target.gather(ranked), shuffled)
+        trees = None if heads is None else heads.gather(ranked)
+        return _Window(source.gather(ranked), target.gather(ranked), trees, shuffled)
 
-    def _sampled(self, rows: Indices, epoch: int, window: int) -> tuple[Ragged, Ragged]:
-        sides = zip(
-            (self._tokenizers.source, self._tokenizers.target),
-            self._store.text(rows),
-            (1, 2),
-            strict=True,
+    def _sampled(
+        self, rows: Indices, epoch: int, window: int
+    ) -> tuple[Ragged, Ragged, Ragged | None]:
+        """Other cuts of the source, of the target, and the heads of the source's pieces."""
+        sources, targets = self._store.text(rows)
+        cut_source, cut_target = (
+            self._sampler(tokenizer, [self._seed, epoch, window + 1, side])
+            for side, tokenizer in enumerate((self._tokenizers.source, self._tokenizers.target), 1)
         )
-        source, target = (
-            self._sample(tokenizer, lines, [self._seed, epoch, window + 1, side])
-            for tokenizer, lines, side in sides
-        )
-        return source, target
+        limit = self._settings.max_length
+        target = Ragged.of([row[:limit] for row in cut_target(targets)])
+        if self._store.heads is None:
+            return Ragged.of([row[:limit] for row in cut_source(sources)]), target, None
+        words = encode_words(sources, cut_source)
+        heads = [
+            cut_heads(piece_heads(self._store.word_heads(row), line), limit)
+            for row, line in zip(rows.tolist(), words, strict=True)
+        ]
+        source = Ragged.of([list(chain.from_iterable(line))[:limit] for line in words])
+        return source, target, Ragged.of(heads)
 
-    def _sample(self, tokenizer: Tokenizer, lines: list[str], entropy: list[int]) -> Ragged:
+    def _sampler(self, tokenizer: Tokenizer, entropy: list[int]) -> Encode:
         seed = int(np.random.SeedSequence(entropy).generate_state(1, np.uint64)[0])
-        rows = tokenizer.sample(lines, self._sampling, seed)
-        return Ragged.of([row[: self._settings.max_length] for row in rows])
+        return lambda lines: tokenizer.sample(lines, self._sampling, seed)
 
 
 def in_order(store: Store, tokens: int) -> Iterator[Batch]:
@@ -267,8 +248,9 @@ def in_order(store: Store, tokens: int) -> Iterator[Batch]:
     ranked = np.lexsort((source, target))
     for start, stop in _cuts(source[ranked], target[ranked], tokens):
         some = ranked[start:stop]
+        heads = None if store.heads is None else store.heads.gather(some)
         yield Batch(
-            store.source.gather(some).padded(0, stop - start),
+            store.source.gather(some).padded(0, stop - start, heads),
             store.target.gather(some).padded(0, stop - start),
         )
 
@@ -279,11 +261,12 @@ class _Window:
 
     source: Ragged
     target: Ragged
+    heads: Ragged | None
     cuts: list[tuple[int, int]]
 
     def batch(self, number: int) -> Batch:
         start, stop = self.cuts[number]
-        return Batch(self.source.padded(start, stop), self.target.padded(start, stop))
+        return Batch(self.source.padded(start, stop, self.heads), self.target.padded(start, stop))
 
 
 def _cuts(source: Indices, target: Indices, tokens: int) -> list[tuple[int, int]]:
@@ -302,19 +285,24 @@ class _Writer:
     """Appends encoded pairs to the files of a store, under temporary names until they are whole."""
 
     def __init__(
-        self, folder: Path, tokenizers: Tokenizers, max_length: int, keep_text: bool
+        self,
+        folder: Path,
+        tokenizers: Tokenizers,
+        max_length: int,
+        keep_text: bool,
+        with_heads: bool,
     ) -> None:
         self._folder = folder
         self._tokenizers = (tokenizers.source, tokenizers.target)
         self._max_length = max_length
         self._contents = ("ids", "text") if keep_text else ("ids",)
         self._types = [_smallest(tokenizer.size) for tokenizer in self._tokenizers]
-        self._names = [
-            f"{side}.{content}{part}"
-            for side in _SIDES
-            for content in self._contents
-            for part in ("", ".offsets")
-        ]
+        self._heads_type = "<i2" if max_length <= 1 << 15 else "<i4"
+        self._with_heads = with_heads
+        contents = [f"{side}.{content}" for side in _SIDES for content in self._contents]
+        if with_heads:
+            contents.append("source.heads")
+        self._names = [f"{content}{part}" for content in contents for part in ("", ".offsets")]
         self._lengths = dict.fromkeys(self._names, 0)
 
     def write(
@@ -329,8 +317,10 @@ class _Writer:
         finally:
             for part in parts.values():
                 part.unlink(missing_ok=True)
+        heads = {"heads": self._heads_type} if self._with_heads else {}
         return {
             "format": _FORMAT,
+            **heads,
             "pairs": kept,
             "skipped": done - kept,
             "max_length": self._max_length,
@@ -363,10 +353,8 @@ class _Writer:
 
     def _chunk(self, chunk: list[Pair], files: Mapping[str, BinaryIO]) -> int:
         texts = [[pair.source for pair in chunk], [pair.target for pair in chunk]]
-        encoded = [
-            tokenizer.encode(lines)
-            for tokenizer, lines in zip(self._tokenizers, texts, strict=True)
-        ]
+        sources, heads = self._sources(chunk)
+        encoded = [sources, self._tokenizers[1].encode(texts[1])]
         fits = [
             index
             for index, (source, target) in enumerate(zip(*encoded, strict=True))
@@ -377,7 +365,21 @@ class _Writer:
             if "text" in self._contents:
                 raw = Ragged.of([lines[index].encode("utf-8") for index in fits])
                 self._append(files, f"{side}.text", raw, "<u1")
+        if self._with_heads:
+            trees = Ragged.of([heads[index] for index in fits])
+            self._append(files, "source.heads", trees, self._heads_type)
         return len(fits)
+
+    def _sources(self, chunk: list[Pair]) -> tuple[list[list[int]], list[list[int]]]:
+        """The ids of the sources, and the heads of their pieces if the pairs have any."""
+        lines = [pair.source for pair in chunk]
+        if not self._with_heads:
+            return self._tokenizers[0].encode(lines), []
+        words = encode_words(lines, self._tokenizers[0].encode)
+        heads = [
+            piece_heads(pair.heads or (), line) for pair, line in zip(chunk, words, strict=True)
+        ]
+        return [list(chain.from_iterable(line)) for line in words], heads
 
     def _append(self, files: Mapping[str, BinaryIO], name: str, rows: Ragged, kind: str) -> None:
         files[name].write(rows.values.astype(kind).tobytes())
@@ -389,18 +391,13 @@ def _smallest(size: int) -> str:
     return "<u2" if size <= 1 << 16 else "<u4"
 
 
-def _offsets(lengths: Indices) -> Indices:
-    offsets = np.zeros(len(lengths) + 1, np.int64)
-    np.cumsum(lengths, out=offsets[1:])
-    return offsets
-
-
 def _line(text: Ragged, row: int) -> str:
     return text.row(row).tobytes().decode("utf-8", "replace")  # a damaged file is no traceback
 
 
 def _map(folder: Path, meta: dict[str, Any], side: str, content: str) -> Ragged:
-    kind = np.dtype(meta["types"][side] if content == "ids" else "<u1")
+    kinds = {"ids": meta["types"][side], "text": "<u1", "heads": meta.get("heads")}
+    kind = np.dtype(kinds[content])
     path = folder / f"{side}.{content}"
     offsets = np.memmap(folder / f"{side}.{content}.offsets", np.int64, mode="r")
     empty = path.stat().st_size == 0  # such a file cannot be mapped

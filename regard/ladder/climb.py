@@ -97,6 +97,8 @@ class Ladder:
         for name, config in configs.items():
             if not config.reads_source:
                 raise Misuse(f"{name} is a language model and translates nothing: leave it out.")
+            if config.reads_heads:
+                raise Misuse(f"{name} reads dependency trees, and a ladder has none: leave it out.")
         seeds = {config.training.seed for config in configs.values()}
         if len(seeds) > 1 and not (self.valid.given() or self.test.given()):
             raise Misuse(

@@ -15,8 +15,9 @@ from regard.nn.blocks import Anatomy, DecoderLayer, Embedding, EncoderLayer, Pla
 from regard.nn.embedding import Tying, share_embeddings
 from regard.nn.mixers import MixerKind, MixerSizes, check_mixers, in_turn
 from regard.nn.mixers.base import Memory
-from regard.nn.mixers.places import Places, Reading
+from regard.nn.mixers.places import Reading
 from regard.nn.norm import Normalisation
+from regard.nn.order import LineOrder, Order, TreeOrder
 from regard.nn.output import Projection
 from regard.nn.position import PositionKind, input_position
 from regard.nn.state import State, Tree
@@ -44,7 +45,7 @@ class TransformerConfig(Settings):
     norm: Placement = "post"
     position: PositionKind = "sinusoidal"
     max_length: int = Field(default=1024, ge=1)  # for learned positions and linformer alone
-    farthest: int = Field(default=16, ge=1)  # for shaw positions: beyond it all is equally far
+    farthest: int = Field(default=16, ge=1)  # for shaw, syntax: beyond it all is equally far
     tying: Tying = "all"
     scale_embeddings: bool = True
     dropout: float = Field(default=0.1, ge=0, lt=1)
@@ -58,10 +59,16 @@ class TransformerConfig(Settings):
             raise ValueError("positions need an even width, rotary ones an even width of each head")
         check_mixers(self.mixers, self.layers, self.position, causal=False)
         decoder_layers = self.decoder_layers or self.layers
-        check_mixers(self.decoder_mixers, decoder_layers, self.position, causal=True)
+        check_mixers(self.decoder_mixers, decoder_layers, self.decoder_position, causal=True)
         return self
 
-    def anatomy(self) -> Anatomy:
+    @property
+    def decoder_position(self) -> PositionKind:
+        """The target has no tree."""
+        return "sinusoidal" if self.position == "syntax" else self.position
+
+    def anatomy(self, position: PositionKind) -> Anatomy:
+        """Of the layers on a side with this kind of position."""
         return Anatomy(
             width=self.width,
             inner=self.inner,
@@ -71,7 +78,7 @@ class TransformerConfig(Settings):
             normalisation=self.normalisation,
             residual=self.residual,
             scaled=self.scale_scores,
-            position=self.position,
+            position=position,
             farthest=self.farthest,
             longest=self.max_length,
             sizes=self.mixing,
@@ -107,6 +114,7 @@ class TransformerConfig(Settings):
             {**looking, "decoder_layers": 3, "max_length": 40, "position": "learned"},
             {**looking, "norm": "pre"},
             {**looking, "farthest": 2, "position": "shaw"},
+            {"farthest": 3, "position": "syntax"},
             {**looking, "position": "alibi", "heads": 4, "norm": "pre"},
             {**looking, "position": "none", "scale_scores": False},
             {**summing, "max_length": 40},
@@ -125,9 +133,10 @@ class TransformerConfig(Settings):
 class TransformerEncoder(Encoder):
     def __init__(self, config: TransformerConfig, tokens: nn.Embedding) -> None:
         super().__init__()
-        c, anatomy = config, config.anatomy()
+        c, anatomy = config, config.anatomy(config.position)
         position = input_position(c.position, c.width, c.max_length)
         self.embedding = Embedding(tokens, position, c.dropout, c.scale_embeddings)
+        self.order: Order = TreeOrder(c.width) if c.position == "syntax" else LineOrder()
         self.layers = nn.ModuleList(
             EncoderLayer(anatomy, mixer, number)
             for number, mixer in enumerate(in_turn(c.mixers, c.layers))
@@ -135,8 +144,8 @@ class TransformerEncoder(Encoder):
         self.norm = anatomy.last_norm()
 
     def forward(self, source: Padded) -> Encoded:
-        places = Places(source.mask)
-        x = self.embedding(source.values)  # (B, S, D)
+        places = self.order.places(source)
+        x = self.order.deepen(self.embedding(source.values), source)  # (B, S, D)
         for layer in self.layers:
             x = layer(x, places)
         return Encoded(self.norm(x, places), source.mask)
@@ -149,8 +158,8 @@ class TransformerDecoder(Decoder):
 
     def __init__(self, config: TransformerConfig, tokens: nn.Embedding) -> None:
         super().__init__()
-        c, anatomy = config, config.anatomy()
-        position = input_position(c.position, c.width, c.max_length)
+        c, anatomy = config, config.anatomy(config.decoder_position)
+        position = input_position(c.decoder_position, c.width, c.max_length)
         self.embedding = Embedding(tokens, position, c.dropout, c.scale_embeddings)
         layers = [
             DecoderLayer(anatomy, mixer, number)

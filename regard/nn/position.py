@@ -10,7 +10,7 @@ from torch import Tensor, nn
 
 from regard.problem import Problem
 
-PositionKind = Literal["sinusoidal", "learned", "rotary", "shaw", "alibi", "none"]
+PositionKind = Literal["sinusoidal", "learned", "rotary", "shaw", "alibi", "syntax", "none"]
 
 
 class Position(nn.Module):
@@ -58,9 +58,17 @@ class Sinusoidal(Position):
 
     def add(self, x: Tensor, start: int) -> Tensor:
         stop = start + x.shape[1]
-        if stop > len(self.table):
-            self.table = self._table(2 * stop)
+        self._reach(stop)
         return x + self.table[start:stop]
+
+    def at(self, places: Tensor) -> Tensor:
+        """The vectors (B, T, D) of any places (B, T)."""
+        self._reach(int(places.max()) + 1)
+        return self.table[places]
+
+    def _reach(self, length: int) -> None:
+        if length > len(self.table):
+            self.table = self._table(2 * length)
 
 
 class Learned(Position):
@@ -163,7 +171,7 @@ def _angles(length: int, width: int) -> Tensor:
 def input_position(kind: PositionKind, width: int, max_length: int) -> Position:
     """What the embedding adds, if this kind is one that is added."""
     match kind:
-        case "sinusoidal":
+        case "sinusoidal" | "syntax":
             return Sinusoidal(width)
         case "learned":
             return Learned(width, max_length)
@@ -176,7 +184,7 @@ def score_position(kind: PositionKind, heads: int, head_width: int, farthest: in
     match kind:
         case "rotary":
             return Rotary(head_width)
-        case "shaw":
+        case "shaw" | "syntax":
             return Shaw(head_width, farthest)
         case "alibi":
             return Alibi(heads)

@@ -7,12 +7,20 @@ from dataclasses import dataclass
 from typing import Optional
 
 import torch
-from pydantic import Field, model_validator
+from pydantic import Field, PrivateAttr, model_validator
 from torch import Tensor
 
 from regard.data.batch import BOS, EOS, Padded
 from regard.nn.state import State
-from regard.search.rules import Hypothesis, Search, Step, best_tokens, normaliser, rule_out
+from regard.search.rules import (
+    Hypothesis,
+    Observer,
+    Search,
+    Step,
+    best_tokens,
+    normaliser,
+    rule_out,
+)
 
 
 class Beam(Search):
@@ -27,6 +35,8 @@ class Beam(Search):
     finished: Optional[int] = Field(default=None, ge=1)  # None: as many as the beam is wide
     length_penalty: float = Field(default=1.0, ge=0)
     scored: bool = True  # False: greedy search tells no probabilities, and is a tenth faster
+
+    _observer: Optional[Observer] = PrivateAttr(default=None)
 
     @model_validator(mode="after")
     def _fits(self) -> Beam:
@@ -45,8 +55,15 @@ class Beam(Search):
         while len(live.sentences):
             scores, state = step(live.last(), state)
             state, live = self._extend(scores, state, live, done)
+            if self._observer is not None:
+                self._observer(live.tokens, live.totals)
             state, live = self._let_go(state, live)
         return [sorted(each, key=lambda found: -found.score)[: self.best] for each in done]
+
+    def observed(self, observer: Observer) -> Beam:
+        telling = self.model_copy(update={"best": self.beam, "scored": True})
+        telling._observer = observer
+        return telling
 
     def _extend(
         self, scores: Tensor, state: State, live: _Live, done: list[list[Hypothesis]]

@@ -19,6 +19,10 @@ from regard.nn.state import State
 Step = Callable[[Tensor, State], tuple[Tensor, State]]
 """Reads tokens (R, T), gives the scores (R, V) of what follows the last of them."""
 
+Observer = Callable[[Tensor, Tensor], None]
+"""Is told after each step which hypotheses go on: their tokens (B, copies, 1 + length), BOS first,
+and the log-probability of each so far (B, copies)."""
+
 
 @dataclass(frozen=True)
 class Hypothesis:
@@ -44,6 +48,11 @@ class Search(Settings, ABC):
         self, step: Step, state: State, limits: Tensor, prefix: Optional[Padded] = None
     ) -> list[list[Hypothesis]]:
         """The best targets of each sentence, best first; all of them begin with its prefix."""
+
+    def observed(self, observer: Observer) -> Search:
+        """The same search, giving all it finishes and telling an observer, if it has steps to tell
+        of."""
+        return self
 
 
 def normaliser(scores: Tensor) -> Tensor:

@@ -5,13 +5,14 @@ The architectures come from the union; a new family is tested as soon as it is a
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, get_args
 
 import pytest
 import torch
 from torch import Tensor
 
-from regard.data.batch import EOS, Batch, Padded
+from regard.data.batch import EOS, GOES_ON, ROOT, Batch, Padded
 from regard.models import Architecture
 from regard.models.base import EncoderDecoder, shift_right
 from regard.models.weights import collect, install
@@ -35,13 +36,18 @@ def build(config: Any, seed: int = 0) -> EncoderDecoder:
     return model.eval()
 
 
+def tree(length: int) -> list[int]:
+    """Two branches and a long word, for models that read a tree; EOS is a root of its own."""
+    return [*[ROOT, 0, 0, GOES_ON, 2, 4, 1][: length - 1], ROOT]
+
+
 def some_batch(seed: int = 1, rows: int = 3) -> Batch:
     generator = torch.Generator().manual_seed(seed)
 
     def side(longest: int) -> Padded:
         lengths = torch.randint(2, longest + 1, (rows,), generator=generator).tolist()
         draws = [torch.randint(4, SIZE, (n - 1,), generator=generator).tolist() for n in lengths]
-        return Padded.of([[*draw, EOS] for draw in draws])
+        return Padded.of([[*draw, EOS] for draw in draws], [tree(n) for n in lengths])
 
     return Batch(side(7), side(6))
 
@@ -85,7 +91,7 @@ def test_a_later_token_changes_nothing_before_it(config: Any) -> None:
     model, batch = build(config), some_batch()
     changed = batch.target.values.clone()
     changed[:, 3] = (changed[:, 3] + 1) % SIZE
-    other = Batch(batch.source, Padded(changed, batch.target.lengths))
+    other = Batch(batch.source, replace(batch.target, values=changed))
     before, after = scores_of(model, batch), scores_of(model, other)
     close(before[:, :4], after[:, :4])
     assert not torch.allclose(before[:, 4:], after[:, 4:])
@@ -96,7 +102,7 @@ def test_the_source_matters(config: Any) -> None:
     model, batch = build(config), some_batch()
     changed = batch.source.values.clone()
     changed[:, 0] = (changed[:, 0] + 1) % SIZE
-    other = Batch(Padded(changed, batch.source.lengths), batch.target)
+    other = Batch(replace(batch.source, values=changed), batch.target)
     same = torch.allclose(scores_of(model, batch), scores_of(model, other))
     assert same != model.reads_source  # to a language model it must not
 
@@ -107,7 +113,12 @@ def test_padding_changes_nothing(config: Any) -> None:
 
     def longer(side: Padded) -> Padded:
         more = torch.zeros(len(side.lengths), 4, dtype=torch.long)
-        return Padded(torch.cat([side.values, more], dim=1), side.lengths)
+        assert side.heads is not None
+        return Padded(
+            torch.cat([side.values, more], dim=1),
+            side.lengths,
+            torch.cat([side.heads, torch.full_like(more, ROOT)], dim=1),
+        )
 
     length = batch.target.values.shape[1]
     padded = scores_of(model, Batch(longer(batch.source), longer(batch.target)))[:, :length]

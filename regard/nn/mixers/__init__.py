@@ -45,6 +45,10 @@ def check_mixers(
             "a linformer mixes whole lines, which a decoder has not read yet: use full, window, "
             "bigbird, linear or none there"
         )
+    if position == "syntax" and causal:
+        raise ValueError("syntax positions are those of a source, which a language model has not")
+    if position == "syntax" and set(kinds) - {"none", "full"}:
+        raise ValueError("syntax positions compare all words of a tree: use the mixer full")
     blind = [kind for kind in kinds if kind in BLIND_TO_PLACES]
     if blind and position in COMPARES_PLACES:
         raise ValueError(

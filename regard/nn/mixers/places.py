@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Optional
 
 import torch
 from torch import Tensor
@@ -18,9 +19,13 @@ Made = dict[Hashable, Tensor]
 
 @dataclass(frozen=True)
 class Places:
-    """A whole sequence, as an encoder reads it: real (B, S) is false at padding."""
+    """A whole sequence, as an encoder reads it: real (B, S) is false at padding.
+
+    How far places are apart follows from the line, unless `apart` (B, 1, S, S) says otherwise.
+    """
 
     real: Tensor
+    apart: Optional[Tensor] = None
     made: Made = field(default_factory=dict)
 
     def once(self, name: Hashable, make: Callable[[], Tensor]) -> Tensor:
@@ -36,8 +41,9 @@ class Places:
 
     @cached_property
     def distance(self) -> Tensor:
-        """(S, S) of full attention: the place of the key minus that of the query."""
-        return distances(self.real.shape[1])
+        """(S, S) or (B, 1, S, S) of full attention: the place of the key minus that of the query,
+        or what is told instead."""
+        return distances(self.real.shape[1]) if self.apart is None else self.apart
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,33 @@
+"""The corpora by name: each is drawn from a seed and written as train, valid and test files."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from regard.corpora import grammar, listops
+from regard.problem import Misuse
+
+
+def _write_grammar(pairs: int, seed: int, folder: Path) -> None:
+    grammar.write(grammar.generate(pairs, seed), folder)
+
+
+def _write_listops(pairs: int, seed: int, folder: Path) -> None:
+    listops.write(listops.generate(pairs, seed), folder)
+
+
+CORPORA: dict[str, Callable[[int, int, Path], None]] = {
+    "grammar": _write_grammar,
+    "listops": _write_listops,
+}
+
+
+def write_corpus(name: str, folder: Path, pairs: int, seed: int = 1) -> None:
+    """Write the named corpus with so many training pairs into a folder."""
+    if name not in CORPORA:
+        raise Misuse(f"There is no corpus '{name}': choose one of {', '.join(CORPORA)}.")
+    try:
+        CORPORA[name](pairs, seed, folder)
+    except ValueError as error:
+        raise Misuse(f"{error}") from None

@@ -1,0 +1,69 @@
+"""Rows of different length kept in one array."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import chain
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from regard.data.batch import EOS, PAD, ROOT, Padded
+
+Indices = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Ragged:
+    """Rows of different length one after another; row i is values[offsets[i]:offsets[i + 1]]."""
+
+    values: NDArray[Any]
+    offsets: Indices
+
+    @staticmethod
+    def of(rows: Sequence[Sequence[int]]) -> Ragged:
+        lengths = np.fromiter(map(len, rows), np.int64, len(rows))
+        offsets = _offsets(lengths)
+        return Ragged(np.fromiter(chain.from_iterable(rows), np.int64, int(offsets[-1])), offsets)
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
+
+    def row(self, index: int) -> NDArray[Any]:
+        return np.asarray(self.values[self.offsets[index] : self.offsets[index + 1]])
+
+    def lengths(self, rows: Indices) -> Indices:
+        return np.asarray(self.offsets[rows + 1] - self.offsets[rows])
+
+    def gather(self, rows: Indices) -> Ragged:
+        """The rows in the order given, in memory."""
+        lengths = self.lengths(rows)
+        offsets = _offsets(lengths)
+        places = np.repeat(self.offsets[rows] - offsets[:-1], lengths) + np.arange(offsets[-1])
+        return Ragged(np.asarray(self.values[places]), offsets)
+
+    def padded(self, start: int, stop: int, heads: Ragged | None = None) -> Padded:
+        """Neighbouring rows as a tensor, with EOS after each; with the heads of their pieces, if
+        those are given."""
+        lengths = np.diff(self.offsets[start : stop + 1])
+        values = self._filled(start, stop, PAD)
+        values[np.arange(len(lengths)), lengths] = EOS
+        trees = None if heads is None else torch.from_numpy(heads._filled(start, stop, ROOT))
+        return Padded(torch.from_numpy(values), torch.from_numpy(lengths + 1), trees)
+
+    def _filled(self, start: int, stop: int, fill: int) -> Indices:
+        """Neighbouring rows with at least one more column than they need."""
+        lengths = np.diff(self.offsets[start : stop + 1])
+        values = np.full((len(lengths), int(lengths.max()) + 1), fill, np.int64)
+        real = np.arange(values.shape[1]) < lengths[:, None]
+        values[real] = self.values[self.offsets[start] : self.offsets[stop]]
+        return values
+
+
+def _offsets(lengths: Indices) -> Indices:
+    offsets = np.zeros(len(lengths) + 1, np.int64)
+    np.cumsum(lengths, out=offsets[1:])
+    return offsets

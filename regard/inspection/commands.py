@@ -1,0 +1,239 @@
+"""The verbs that look inside: look, align and watch."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Optional
+
+import typer
+
+from regard.problem import Misuse
+
+if TYPE_CHECKING:
+    from regard.inspection.alignment import Heads, Method
+    from regard.metrics.alignment import Gold
+    from regard.metrics.text import Score
+    from regard.predict import Predictor
+    from regard.run import Run
+
+RunFolder = Annotated[Path, typer.Argument(metavar="RUN", help="The folder of a trained run.")]
+HeadNames = Annotated[
+    Optional[str],
+    typer.Option(help="layer.head, such as 3.2,4.1, or mean; else the run's own."),
+]
+MethodName = Annotated[str, typer.Option(help="argmax, intersection or grow-diag.")]
+GoldFirst = Annotated[int, typer.Option(min=0, max=1, help="The gold's number of the first word.")]
+GoldTurned = Annotated[bool, typer.Option(help="In the gold the target word stands first.")]
+
+MOST_SENTENCES = 50
+"""On one page, which must stay light enough to open."""
+
+
+def add_to(app: typer.Typer) -> None:
+    for verb in (look, align, watch):
+        app.command()(verb)
+
+
+def look(
+    run: RunFolder,
+    text: Annotated[Optional[str], typer.Argument(help="A sentence.")] = None,
+    target: Annotated[Optional[str], typer.Option(help="Read this target instead.")] = None,
+    input: Annotated[Optional[Path], typer.Option(help="A file of sentences instead.")] = None,
+    targets: Annotated[Optional[Path], typer.Option(help="With --input: their targets.")] = None,
+    output: Annotated[Path, typer.Option(help="The page to write.")] = Path("look.html"),
+    open: Annotated[bool, typer.Option("--open", help="Show it in the browser.")] = False,
+    beam: Annotated[Optional[int], typer.Option(min=1, max=32, help="Hypotheses kept.")] = None,
+) -> None:
+    """Look inside: attention, alignment and search for a sentence, as one offline HTML page."""
+    from regard.inspection.aligning import run_heads
+    from regard.inspection.look import look as look_at
+    from regard.inspection.page import save_page
+    from regard.run import Run
+
+    pairs = list(_sentences(text, target, input, targets))
+    experiment = Run.open(run)
+    search = experiment.config.search
+    if beam is not None:
+        search = search.model_copy(update={"beam": beam, "best": 1})
+    predictor = experiment.predictor(search, say=_say)
+    looks = [look_at(predictor, *pair) for pair in pairs]
+    if looks[0].layers.cross:
+        heads = run_heads(experiment, predictor, _say)
+        looks = [replace(each, heads=heads) for each in looks]
+    save_page(looks, output, f"regard look: {run.name}, {experiment.config.model.kind}")
+    for each in looks:
+        typer.echo(each.translation)
+    _say(f"The page is in {output}: open it in a browser.")
+    if open:
+        import webbrowser
+
+        webbrowser.open(output.resolve().as_uri())
+
+
+def _sentences(
+    text: Optional[str], target: Optional[str], input: Optional[Path], targets: Optional[Path]
+) -> Iterator[tuple[str, Optional[str]]]:
+    from regard.data.corpus import read_plain
+
+    if (text is None) == (input is None):
+        raise Misuse("Give one sentence, or a file of sentences with --input.")
+    if (target is not None and text is None) or (targets is not None and input is None):
+        raise Misuse("Give --target with a sentence, and --targets with --input.")
+    if text is not None:
+        yield text, target
+        return
+    assert input is not None
+    lines = list(read_plain(input))
+    forced: list[Optional[str]] = [None] * len(lines)
+    if targets is not None:
+        forced = list(read_plain(targets))
+    if len(lines) != len(forced):
+        raise Misuse(f"{input} has {len(lines)} lines and {targets} {len(forced)}: give as many.")
+    pairs = [(line, given) for line, given in zip(lines, forced, strict=True) if line.strip()]
+    if not 1 <= len(pairs) <= MOST_SENTENCES:
+        raise Misuse(f"{input} has {len(pairs)} sentences: a page shows 1 to {MOST_SENTENCES}.")
+    yield from pairs
+
+
+def align(
+    run: RunFolder,
+    source: Annotated[Path, typer.Option(help="Lines of source text.")],
+    target: Annotated[Path, typer.Option(help="Their translations.")],
+    output: Annotated[
+        Optional[Path], typer.Option(help="A file instead of standard output.")
+    ] = None,
+    attention_heads: HeadNames = None,
+    method: MethodName = "grow-diag",
+    choose: Annotated[
+        Optional[Path],
+        typer.Option(help="A gold alignment of these lines: keep the best heads in the run."),
+    ] = None,
+    gold_first: GoldFirst = 0,
+    gold_turned: GoldTurned = False,
+) -> None:
+    """Write which words go together, 0-0 1-2 ..., a line for each pair (Pharaoh format)."""
+    from regard.inspection.aligning import align as align_all
+    from regard.inspection.aligning import heads_for, read_gold, read_pairs
+    from regard.inspection.alignment import find_method
+    from regard.metrics.alignment import pharaoh
+    from regard.run import Run
+
+    if attention_heads is not None and choose is not None:
+        raise Misuse("Give --attention-heads to name them or --choose to find them, not both.")
+    chosen_method = find_method(method)
+    experiment = Run.open(run)
+    pairs = partial(read_pairs, source, target)
+    predictor = experiment.predictor(say=_say)
+    if choose is not None:
+        gold = read_gold(choose, gold_first, gold_turned)
+        used = _choose(experiment, predictor, list(pairs()), chosen_method, gold)
+    else:
+        used = heads_for(experiment, predictor, attention_heads, _say)
+    with ExitStack() as stack:
+        stream = sys.stdout.buffer
+        if output is not None:
+            from regard.files import writing
+
+            stream = stack.enter_context(writing(output))
+        for links in align_all(predictor, pairs(), used, chosen_method):
+            stream.write(f"{pharaoh(links)}\n".encode())
+        stream.flush()
+
+
+def _choose(
+    run: Run, predictor: Predictor, pairs: list[tuple[str, str]], method: Method, gold: list[Gold]
+) -> Heads:
+    from regard.inspection.aligning import choose, keep_heads
+
+    if len(pairs) != len(gold):
+        raise Misuse(f"The gold has {len(gold)} lines for {len(pairs)} pairs: give one a pair.")
+    chosen = choose(predictor, pairs, method, gold)
+    for each in chosen.single[:8]:
+        _say(f"  {each.heads}\tAER {100 * each.error:.1f}")
+    best = chosen.best
+    _say(f"Best together: {best.heads}, AER {100 * best.error:.1f}; kept.")
+    checkpoint = run.checkpoints(_say).best()
+    keep_heads(run, chosen, checkpoint.step if checkpoint else 0)
+    return best.heads
+
+
+def write_alignments(
+    run: Run,
+    predictor: Predictor,
+    pairs: Iterable[tuple[str, str]],
+    named: Optional[str],
+    path: Path,
+) -> None:
+    """Which words go together in each pair, a line each; heads are found before any is read."""
+    from regard.files import writing
+    from regard.inspection.aligning import align as align_all
+    from regard.inspection.aligning import heads_for
+    from regard.metrics.alignment import pharaoh
+
+    heads = heads_for(run, predictor, named, _say)
+    with writing(path) as stream:
+        for links in align_all(predictor, pairs, heads, "grow-diag"):
+            stream.write(f"{pharaoh(links)}\n".encode())
+
+
+@dataclass(frozen=True)
+class GoldPairs:
+    """Given translations and what people say goes together in them."""
+
+    pairs: list[tuple[str, str]]
+    gold: list[Gold]
+
+
+def read_gold_for(
+    source: Optional[Path], target: Optional[Path], path: Path, first: int, turned: bool
+) -> GoldPairs:
+    from regard.inspection.aligning import read_gold, read_pairs
+
+    if source is None or target is None:
+        raise Misuse("A gold alignment needs its lines: give --source and --target with it.")
+    gold, pairs = read_gold(path, first, turned), list(read_pairs(source, target))
+    if len(pairs) != len(gold):
+        raise Misuse(f"{path} has {len(gold)} lines for {len(pairs)} pairs: give one a pair.")
+    return GoldPairs(pairs, gold)
+
+
+def alignment_scores(run: Path, known: GoldPairs, named: Optional[str], method: str) -> list[Score]:
+    """The error rate of what a run's attention says, with its precision and recall."""
+    from regard.inspection.aligning import heads_for, score_alignments
+    from regard.inspection.alignment import find_method
+    from regard.run import Run
+
+    chosen = find_method(method)
+    experiment = Run.open(run)
+    predictor = experiment.predictor(say=_say)
+    heads = heads_for(experiment, predictor, named, _say)
+    return score_alignments(predictor, known.pairs, known.gold, heads, chosen)
+
+
+def watch(
+    run: RunFolder,
+    port: Annotated[int, typer.Option(min=0, max=65535, help="0: any that is free.")] = 8765,
+    output: Annotated[
+        Optional[Path], typer.Option(help="Write one page as it is now instead of serving.")
+    ] = None,
+    open: Annotated[bool, typer.Option("--open", help="Show it in the browser.")] = False,
+) -> None:
+    """Watch a run while it trains, or afterwards: curves, translations and their attention."""
+    from regard.inspection.watching import save_watch_page, serve
+    from regard.run import Run
+
+    experiment = Run.open(run)
+    if output is not None:
+        save_watch_page(experiment, output)
+        _say(f"The page is in {output}: open it in a browser.")
+        return
+    serve(experiment, port, open, _say)
+
+
+def _say(text: str) -> None:
+    typer.echo(text, err=True)

@@ -1,0 +1,250 @@
+"""A look at how one sentence was read and written: everything as arrays, and as a page."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Optional, Union
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from regard.data.batch import EOS, Batch, Padded
+from regard.data.tokenizer import Tokenizer
+from regard.inspection.alignment import Heads, Method, between_words, links
+from regard.inspection.attention import (
+    KINDS,
+    Attention,
+    Kind,
+    entropy,
+    must_read_text,
+    rows,
+    watch,
+)
+from regard.inspection.tree import Node, Trace
+from regard.inspection.vectors import Neighbours, Part, Places, neighbours, places
+from regard.inspection.words import Side, merge
+from regard.metrics.alignment import Links, pharaoh
+from regard.models.base import Model
+from regard.predict import Predictor
+from regard.problem import Misuse
+from regard.search.rules import Hypothesis
+
+RUNNERS_UP = 6
+
+
+@dataclass(frozen=True)
+class Written:
+    """A token of the target: how probable it was, and what else might have stood there."""
+
+    piece: str
+    log_probability: float
+    best: tuple[tuple[str, float], ...]  # pieces and log-probabilities, most probable first
+
+
+@dataclass(frozen=True)
+class Look:
+    """How a model read one source and wrote one target, or read a target that was given.
+
+    The weights are those of one teacher-forced pass over exactly these tokens. `read` is what the
+    decoder had read at each place: it begins with BOS where `target` ends with EOS. A model without
+    some kind of attention has no layers of it, and a language model's source is empty.
+    """
+
+    text: str
+    translation: str
+    given: bool  # the target was given, not searched for
+    source: Side
+    target: Side
+    read: Side
+    layers: Attention
+    written: tuple[Written, ...]
+    tree: tuple[Node, ...]
+    tree_pieces: tuple[str, ...]  # one for each node
+    source_neighbours: tuple[Neighbours, ...]
+    target_neighbours: tuple[Neighbours, ...]
+    places: Optional[Places]
+    heads: Heads  # whose attention gives the alignment
+
+    @property
+    def log_probability(self) -> float:
+        return sum(each.log_probability for each in self.written)
+
+    def sides(self, kind: Kind) -> tuple[Side, Side]:
+        """Who looks, and who is looked at."""
+        if kind == "cross":
+            return self.target, self.source
+        return (self.source, self.source) if kind == "encoder" else (self.read, self.read)
+
+    def attention(
+        self,
+        kind: Kind = "cross",
+        layer: Optional[int] = None,
+        head: Optional[int] = None,
+        words: bool = False,
+    ) -> NDArray[np.float64]:
+        """(T, S): who looks at whom. Layer and head count from 1; without, it is their mean."""
+        found = self.layers.of(kind)
+        if not found:
+            raise Misuse(f"This model has no {kind} attention: see `.layers` for what it has.")
+        for name, value, most in (("layer", layer, len(found)), ("head", head, len(found[0]))):
+            if value is not None and not 1 <= value <= most:
+                raise Misuse(f"There is no {name} {value}: choose one from 1 to {most}.")
+        chosen = found if layer is None else found[layer - 1 : layer]
+        of_head = [each if head is None else each[head - 1 : head] for each in chosen]
+        mean = np.mean([each.astype(np.float64).mean(axis=0) for each in of_head], axis=0)
+        return merge(mean, *self.sides(kind)) if words else mean
+
+    def entropy(self, kind: Kind = "cross") -> list[list[float]]:
+        """Bits, by layer and head: 0 looks at one place, log2 of the places at all alike."""
+        return [entropy(layer).tolist() for layer in self.layers.of(kind)]
+
+    def alignment(self, heads: Optional[Heads] = None, method: Method = "grow-diag") -> Links:
+        """Pairs (source word, target word) from 0, by the attention of some heads."""
+        chosen = heads or self.heads
+        weights = chosen.mean(self.layers.cross)
+        return links(between_words(weights, self.source, self.target, chosen.moment), method)
+
+    def pharaoh(self, heads: Optional[Heads] = None, method: Method = "grow-diag") -> str:
+        """The alignment as text: 0-0 1-2 2-1."""
+        return pharaoh(self.alignment(heads, method))
+
+    def html(self) -> str:
+        """One page that needs no network."""
+        from regard.inspection.page import page
+
+        return page([self])
+
+    def _repr_html_(self) -> str:
+        from regard.inspection.page import frame
+
+        return frame(self.html())
+
+    def save(
+        self,
+        path: Union[str, Path],
+        kind: Kind = "cross",
+        layer: Optional[int] = None,
+        head: Optional[int] = None,
+        words: bool = False,
+    ) -> None:
+        """The whole page as .html; one heat map as .svg or, with matplotlib, as .png."""
+        from regard.inspection.page import save_page
+        from regard.inspection.picture import save_heat_map
+
+        path = Path(path)
+        if path.suffix.lower() in (".html", ".htm"):
+            save_page([self], path)
+        else:
+            looking, looked_at = self.sides(kind)
+            weights = self.attention(kind, layer, head, words)
+            names = [side.words if words else side.pieces for side in (looking, looked_at)]
+            save_heat_map(path, weights, names[0], names[1])
+
+
+def look(
+    predictor: Predictor, text: str, target: Optional[str] = None, heads: Optional[Heads] = None
+) -> Look:
+    """Look at how a sentence is translated, or how a given target is read with it.
+
+    A language model goes on from the text; what it wrote is looked at.
+    """
+    must_read_text(predictor)
+    model, sides = predictor.model, predictor.tokenizers
+    ids, tokens, nodes = _both(predictor, text, target)
+    batch = Batch(Padded.of([[*ids, EOS]]), Padded.of([[*tokens, EOS]]))
+    written, attention = _read(model, sides.target, batch)
+    source, target_side = Side.of(sides.source, ids), Side.of(sides.target, tokens)
+    shown = max(16, len(source.ids), len(target_side.ids))
+    part: Part = "encoder" if model.reads_source else "decoder"
+    return Look(
+        text=text.strip(),
+        translation=sides.target.decode(tokens),
+        given=target is not None,
+        source=source,
+        target=target_side,
+        read=target_side.shifted(sides.target),
+        layers=attention,
+        written=written,
+        tree=nodes,
+        tree_pieces=tuple(sides.target.pieces([node.token for node in nodes])),
+        source_neighbours=neighbours(model, "encoder", sides.source, ids),
+        target_neighbours=neighbours(model, "decoder", sides.target, tokens),
+        places=places(model, part, min(shown, model.longest or shown), _most_heads(attention)),
+        heads=heads or Heads(),
+    )
+
+
+Ids = tuple[int, ...]
+
+
+def _both(
+    predictor: Predictor, text: str, target: Optional[str]
+) -> tuple[Ids, Ids, tuple[Node, ...]]:
+    """The ids of the source and of a target, given or found, and the tree of the search."""
+    sides, longest = predictor.tokenizers, predictor.longest
+    reads = predictor.model.reads_source
+    ids = _encode(sides.source, text, longest, "sentence") if reads else ()
+    if target is not None:
+        return ids, _encode(sides.target, target, longest, "target"), ()
+    begun = None if reads else _encode(sides.target, text, longest, "sentence")
+    trace = Trace()
+    found = _search(predictor, ids if begun is None else begun, begun, trace)
+    return ids, found[0].tokens, trace.nodes(found)
+
+
+def _encode(tokenizer: Tokenizer, text: str, longest: int, name: str) -> Ids:
+    ids = tokenizer.encode([text.strip()])[0]
+    if not ids:
+        raise Misuse(f"There is no text in the {name}: give some to look at.")
+    if len(ids) > longest:
+        raise Misuse(f"The {name} has {len(ids)} pieces, more than the {longest} read: shorten it.")
+    return tuple(ids)
+
+
+def _search(
+    predictor: Predictor, ids: Sequence[int], prefix: Optional[Sequence[int]], trace: Trace
+) -> list[Hypothesis]:
+    """All hypotheses that were finished, best first, while the trace is told of each step."""
+    begun = None if prefix is None else Padded.of([prefix])
+    search = predictor.search.observed(trace)
+    found = predictor.model.generate(Padded.of([[*ids, EOS]]), search, begun)[0]
+    if trace.totals and found[0].tokens and found[0].tokens not in trace.totals:
+        raise Misuse("A shortlist numbers tokens anew: look with a predictor that has none.")
+    return found
+
+
+@torch.inference_mode()
+def _read(
+    model: Model, tokenizer: Tokenizer, batch: Batch
+) -> tuple[tuple[Written, ...], Attention]:
+    """One captured pass: each target token with what else was probable, and all weights."""
+    choices, captured = watch(model, model.choices, batch)
+    if choices is None:
+        logs, captured = watch(model, model.log_probabilities, batch)
+        best: list[list[tuple[int, float]]] = [[] for _ in logs[0]]
+    else:
+        logs = choices.gather(2, batch.target.values[:, :, None])[:, :, 0]
+        best = _best(choices[0])
+    pieces = tokenizer.pieces(batch.target.values[0].tolist())
+    written = tuple(
+        Written(piece, log, tuple((tokenizer.pieces([id])[0], value) for id, value in others))
+        for piece, log, others in zip(pieces, logs[0].tolist(), best, strict=True)
+    )
+    return written, rows(captured, batch)[0]
+
+
+def _best(logs: Tensor) -> list[list[tuple[int, float]]]:
+    """The most probable tokens of each place of (T, V)."""
+    top = logs.topk(min(RUNNERS_UP, logs.shape[1]), dim=1)
+    return [
+        list(zip(ids, values, strict=True))
+        for ids, values in zip(top.indices.tolist(), top.values.tolist(), strict=True)
+    ]
+
+
+def _most_heads(attention: Attention) -> int:
+    return max((len(layer) for kind in KINDS for layer in attention.of(kind)), default=0)

@@ -1,0 +1,165 @@
+"""One HTML file that shows looks at sentences: it needs no network and runs no code of others."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import zlib
+from collections.abc import Sequence
+from html import escape
+from importlib.resources import files
+from pathlib import Path
+from string import Template
+from typing import Any
+
+import numpy as np
+
+from regard.files import write_text
+from regard.inspection.attention import KINDS, Kind
+from regard.inspection.look import Look
+from regard.inspection.vectors import Neighbours, Places
+from regard.inspection.words import RULE, Side
+
+STEPS = 10000
+"""Weights on the page are multiples of 1 / STEPS; `numbers.js` has the same number."""
+
+SCRIPTS = ("numbers.js", "drawing.js", "views.js", "tree.js", "look.js")
+
+
+def page(looks: Sequence[Look], title: str = "regard look") -> str:
+    """The whole page as text."""
+    data = {"title": title, "rule": RULE, "looks": [_pack(look) for look in looks]}
+    return document(title, ("look.css",), SCRIPTS, data)
+
+
+def save_page(looks: Sequence[Look], path: Path, title: str = "regard look") -> None:
+    write_text(path, page(looks, title))
+
+
+def frame(html: str) -> str:
+    """A page inside a notebook's: it can run its own script and reach nothing around it."""
+    return (
+        f'<iframe sandbox="allow-scripts" srcdoc="{escape(html)}" title="regard look" '
+        'style="width:100%;height:760px;border:0"></iframe>'
+    )
+
+
+def document(
+    title: str,
+    styles: Sequence[str],
+    scripts: Sequence[str],
+    data: Any,
+    connect: str = "'none'",
+) -> str:
+    """A page of our own styles and scripts, which alone may run: the policy has their hashes."""
+    style = "".join(_static(name) for name in styles)
+    script = "".join(_static(name) for name in scripts)
+    policy = (
+        f"default-src 'none'; style-src '{_hash(style)}'; script-src '{_hash(script)}'; "
+        f"img-src data:; connect-src {connect}; base-uri 'none'; form-action 'none'"
+    )
+    return Template(_static("look.html")).substitute(
+        policy=policy, title=escape(title), style=style, data=as_json(data), script=script
+    )
+
+
+def as_json(data: Any) -> str:
+    """JSON that can stand in a page: no letter of it can end the element it stands in."""
+    text = json.dumps(data, ensure_ascii=True, separators=(",", ":"), allow_nan=False)
+    for letter in "<>&":
+        text = text.replace(letter, f"\\u{ord(letter):04x}")
+    return text
+
+
+def _static(name: str) -> str:
+    folder = files("regard.inspection").joinpath("static")
+    return folder.joinpath(name).read_text(encoding="utf-8")
+
+
+def _hash(text: str) -> str:
+    digest = hashlib.sha256(text.encode("utf-8")).digest()
+    return f"sha256-{base64.b64encode(digest).decode('ascii')}"
+
+
+def _pack(look: Look) -> dict[str, Any]:
+    """What the scripts read, as plain values."""
+    return {
+        "text": look.text,
+        "translation": look.translation,
+        "given": look.given,
+        "log": round(look.log_probability, 4),
+        "sides": {
+            "source": _side(look.source),
+            "target": _side(look.target),
+            "read": _side(look.read),
+        },
+        "attention": {kind: _attention(look, kind) for kind in KINDS if look.layers.of(kind)},
+        "written": [
+            [each.piece, round(each.log_probability, 4), _rounded(each.best, 4)]
+            for each in look.written
+        ],
+        "tree": [
+            [
+                node.parent,
+                piece,
+                node.step,
+                round(node.log_probability, 4),
+                node.fate,
+                node.rank,
+                round(node.score, 4),
+            ]
+            for node, piece in zip(look.tree, look.tree_pieces, strict=True)
+        ],
+        "neighbours": {
+            "source": _neighbours(look.source_neighbours),
+            "target": _neighbours(look.target_neighbours),
+        },
+        "places": None if look.places is None else _places(look.places),
+        "heads": str(look.heads),
+    }
+
+
+def _side(side: Side) -> dict[str, Any]:
+    return {"pieces": side.pieces, "words": side.words, "wordOf": side.word_of}
+
+
+def _attention(look: Look, kind: Kind) -> dict[str, Any]:
+    """All weights in steps of 1 / STEPS: first the low bytes, then the high ones, deflated.
+
+    There are kinds of attention whose weights have any sign and size.
+    """
+    layers = look.layers.of(kind)
+    looking, looked_at = look.sides(kind)
+    flat = np.concatenate([layer.reshape(-1) for layer in layers])
+    rounded = np.rint(flat.astype(np.float64) * STEPS).clip(-32768, 32767)
+    steps = rounded.astype(np.int16).view(np.uint16)
+    planes = np.concatenate([steps & 255, steps >> 8]).astype(np.uint8)
+    names = {"cross": ["target", "source"], "encoder": ["source", "source"]}
+    return {
+        "sides": names.get(kind, ["read", "read"]),
+        "rows": len(looking.ids),
+        "columns": len(looked_at.ids),
+        "heads": [len(layer) for layer in layers],
+        "entropy": [[round(bits, 4) for bits in layer] for layer in look.entropy(kind)],
+        "data": base64.b64encode(zlib.compress(planes.tobytes(), 6)).decode("ascii"),
+    }
+
+
+def _neighbours(found: Sequence[Neighbours]) -> list[Any]:
+    return [[each.piece, _rounded(each.near, 3)] for each in found]
+
+
+def _rounded(pairs: Sequence[tuple[str, float]], digits: int) -> list[list[Any]]:
+    return [[text, round(value, digits)] for text, value in pairs]
+
+
+def _places(places: Places) -> dict[str, Any]:
+    """Scaled to -1 to 1, to two digits."""
+    table = places.table / max(1e-9, float(np.abs(places.table).max()))
+    return {
+        "entrance": places.entrance,
+        "rows": table.shape[0],
+        "columns": table.shape[1],
+        "values": [round(float(value), 2) for value in table.reshape(-1)],
+    }

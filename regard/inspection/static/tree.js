@@ -1,0 +1,107 @@
+"use strict";
+
+/* The search: every hypothesis that was kept, step by step from left to right. */
+
+const STEP = 92;
+const LANE = 30;
+
+function nodesOf(packed) {
+  const nodes = packed.map(([parent, piece, step, log, fate, rank, score], number) => {
+    return { number, parent, piece, step, log, fate, rank, score, children: [], best: false };
+  });
+  for (const node of nodes) if (node.parent >= 0) nodes[node.parent].children.push(node);
+  let node = nodes.find((each) => each.rank === 0);
+  while (node) {
+    node.best = true;
+    node = nodes[node.parent];
+  }
+  return nodes;
+}
+
+/* The best hypothesis runs along the top; each branch takes the first free lane below. */
+function giveLanes(nodes) {
+  const ends = [];
+  const order = (one, other) => other.best - one.best || other.log - one.log;
+  const settle = (first, lowest) => {
+    const chain = [first];
+    while (chain[chain.length - 1].children.length) {
+      chain.push(chain[chain.length - 1].children.sort(order)[0]);
+    }
+    const stop = chain[chain.length - 1].step;
+    let lane = lowest;
+    const taken = (each) => (ends[each] || []).some(([from, to]) => from <= stop && to >= first.step - 1);
+    while (taken(lane)) lane += 1;
+    (ends[lane] = ends[lane] || []).push([first.step, stop]);
+    for (const node of chain) node.lane = lane;
+    for (const node of chain.reverse()) {
+      for (const child of node.children.slice(1)) settle(child, lane + 1);
+    }
+  };
+  nodes.filter((node) => node.parent < 0).sort(order).forEach((node, place) => settle(node, place && 1));
+  return ends.length;
+}
+
+function said(nodes, node) {
+  const pieces = [];
+  for (let each = node; each; each = nodes[each.parent]) pieces.unshift(each.piece);
+  return pieces.join(" ");
+}
+
+const FATES = {
+  "went on": "it went on",
+  dropped: "it was dropped after this token: others were more probable",
+  finished: "it was finished",
+  open: "it was still open when the search had enough",
+};
+
+function describe(nodes, node) {
+  const before = node.parent < 0 ? 0 : nodes[node.parent].log;
+  const facts = [
+    `log p ${node.log.toFixed(2)}`,
+    `p of this token ${share(Math.exp(node.log - before))}`,
+    node.rank >= 0 ? `score ${node.score.toFixed(3)}, place ${node.rank + 1}` : null,
+    FATES[node.fate],
+  ];
+  return [named("bdi", said(nodes, node)), `: ${facts.filter(Boolean).join(", ")}.`];
+}
+
+/* A token; the line below it is as long as it was probable. */
+function box(nodes, node, x, y) {
+  const whole = node.rank >= 0 ? `${node.piece} ${node.score.toFixed(2)}` : node.piece;
+  const text = whole.length > 10 ? `${whole.slice(0, 9)}…` : whole;
+  const probable = Math.exp(node.log - (node.parent < 0 ? 0 : nodes[node.parent].log));
+  return [
+    make("rect", { class: "box", x, y, width: STEP - 18, height: 22, rx: 4 }),
+    make("rect", { class: "probable", x: x + 4, y: y + 18, width: (STEP - 26) * probable, height: 2 }),
+    named("text", text, { x: x + 7, y: y + 14 }),
+  ];
+}
+
+function treeView(packed, readout) {
+  const nodes = nodesOf(packed);
+  const lanes = giveLanes(nodes);
+  const steps = Math.max(...nodes.map((node) => node.step));
+  const [width, height] = [steps * STEP + 60, lanes * LANE + 20];
+  const svg = make("svg", { class: "tree", width, height, viewBox: `0 0 ${width} ${height}` });
+  const x = (node) => 20 + (node.step - 1) * STEP;
+  const y = (node) => 10 + node.lane * LANE;
+  for (const node of nodes) {
+    const parent = nodes[node.parent];
+    const group = make("g", { class: `${node.fate} ${node.best ? "best" : ""}`, tabindex: 0 });
+    if (parent) {
+      const [from, to] = [x(parent) + STEP - 18, x(node)];
+      const path = `M${from},${y(parent) + 11}C${from + 9},${y(parent) + 11} ${to - 9},${y(node) + 11} ${to},${y(node) + 11}`;
+      group.append(make("path", { d: path }));
+    }
+    group.append(...box(nodes, node, x(node), y(node)));
+    const show = () => {
+      for (const lit of svg.querySelectorAll(".lit")) lit.classList.remove("lit");
+      group.classList.add("lit");
+      readout.replaceChildren(...describe(nodes, node));
+    };
+    group.addEventListener("mouseenter", show);
+    group.addEventListener("focus", show);
+    svg.append(group);
+  }
+  return make("div", { class: "scroll" }, svg);
+}

@@ -1,0 +1,154 @@
+"""A page about a run while it trains or afterwards, from the plain files of its folder."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from http import HTTPStatus
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
+
+from regard.files import write_text
+from regard.inspection.page import as_json, document
+from regard.problem import Problem
+from regard.run import Run
+
+SCRIPTS = ("drawing.js", "watch.js")
+ADDRESS = "127.0.0.1"
+AT_ONCE = 8
+"""Requests answered at a time; whoever comes later waits a little and is told to come again."""
+
+POINTS = 1000
+"""Of a curve: more are not seen."""
+
+SECONDS = 10.0
+"""How long a silent connection is kept."""
+
+
+def run_data(run: Run) -> dict[str, Any]:
+    """Curves and snapshots of a run as they are now."""
+    records = list(run.journal)
+    validations = [r for r in records if r["event"] == "validation"]
+    trained = [r for r in records if r["event"] == "train"]
+    names = [n for n in (validations[0] if validations else {}) if n not in ("event", "step")]
+    snapshots = list(run.snapshots())
+    newest = max((r["step"] for r in records), default=0)
+    return {
+        "title": f"regard watch: {run.path.name}",
+        "kind": run.config.model.kind,
+        "steps": run.steps,
+        "step": newest,
+        "version": f"{len(records)}-{newest}-{len(snapshots)}",
+        "training": _thinned([[r["step"], r["loss"]] for r in trained if _number(r.get("loss"))]),
+        "validation": {
+            name: [[r["step"], r[name]] for r in validations if _number(r.get(name))]
+            for name in names
+        },
+        "snapshots": [each for each in snapshots if isinstance(each.get("sentences"), list)],
+    }
+
+
+def _number(value: Any) -> bool:
+    return isinstance(value, (int, float)) and abs(value) < float("inf")
+
+
+def _thinned(points: list[list[float]]) -> list[list[float]]:
+    every = -(-len(points) // POINTS) or 1
+    return points[::every]
+
+
+def watch_page(run: Run, live: bool) -> str:
+    """The page with all that is known now; a live one asks its server for more."""
+    data = {**run_data(run), "live": live}
+    connect = "'self'" if live else "'none'"
+    return document(str(data["title"]), ("look.css", "watch.css"), SCRIPTS, data, connect)
+
+
+def save_watch_page(run: Run, path: Path) -> None:
+    write_text(path, watch_page(run, live=False))
+
+
+class _Server(ThreadingHTTPServer):
+    daemon_threads = True
+    request_queue_size = 16
+
+    def __init__(self, run: Run, port: int) -> None:
+        super().__init__((ADDRESS, port), _Handler)
+        self.run = run
+        self.places = threading.BoundedSemaphore(AT_ONCE)
+
+
+class _Handler(BaseHTTPRequestHandler):
+    """Answers two questions, what the page is and what is new, and only to this machine."""
+
+    server: _Server
+    server_version = "regard"
+    sys_version = ""
+    timeout = SECONDS
+
+    def do_GET(self) -> None:
+        if not self.server.places.acquire(timeout=1.0):
+            return self._answer(HTTPStatus.SERVICE_UNAVAILABLE, "text/plain", "Come again.")
+        try:
+            return self._get()
+        finally:
+            self.server.places.release()
+
+    def _get(self) -> None:
+        # another name for this address would let a page of the network read ours
+        if self.headers.get("Host") not in self._own_names():
+            return self._answer(HTTPStatus.FORBIDDEN, "text/plain", "Not here.")
+        asked = urlsplit(self.path)
+        if asked.path == "/":
+            return self._answer(HTTPStatus.OK, "text/html", watch_page(self.server.run, live=True))
+        if asked.path != "/data":
+            return self._answer(HTTPStatus.NOT_FOUND, "text/plain", "There is only / and /data.")
+        data = {**run_data(self.server.run), "live": True}
+        if parse_qs(asked.query).get("known") == [data["version"]]:
+            return self._answer(HTTPStatus.NO_CONTENT, "application/json", "")
+        return self._answer(HTTPStatus.OK, "application/json", as_json(data))
+
+    def _own_names(self) -> tuple[str, str]:
+        port = self.server.server_address[1]
+        return f"{ADDRESS}:{port}", f"localhost:{port}"
+
+    def _answer(self, status: HTTPStatus, kind: str, text: str) -> None:
+        body = text.encode("utf-8")
+        self.send_response(status)
+        self.send_header("Content-Type", f"{kind}; charset=utf-8")
+        self.send_header("Content-Length", str(len(body)))
+        self.send_header("X-Content-Type-Options", "nosniff")
+        self.send_header("Cache-Control", "no-store")
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, format: str, *arguments: Any) -> None:
+        """Nothing: the terminal belongs to whoever trains."""
+
+
+def start(run: Run, port: int) -> _Server:
+    """A server that is bound and not yet answering; `serve_forever` makes it answer."""
+    try:
+        return _Server(run, port)
+    except OSError as error:
+        reason = error.strerror or error
+        raise Problem(f"Cannot listen on port {port} ({reason}): give another --port.") from None
+
+
+def serve(run: Run, port: int, show: bool, say: Callable[[str], None]) -> None:
+    """Answer until Ctrl-C."""
+    server = start(run, port)
+    address = f"http://{ADDRESS}:{server.server_address[1]}/"
+    say(f"Watching {run.path} at {address} until Ctrl-C.")
+    if show:
+        import webbrowser
+
+        webbrowser.open(address)
+    try:
+        server.serve_forever()
+    except KeyboardInterrupt:
+        pass
+    finally:
+        server.server_close()

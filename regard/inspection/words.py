@@ -1,0 +1,79 @@
+"""Pieces put together to words, and attention between words instead of pieces."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from regard.data.batch import BOS, EOS
+from regard.data.tokenizer import Tokenizer
+
+RULE = (
+    "A word is what stands between spaces. The weight on a word is the sum of the weights on its "
+    "pieces; what a word looks at is the mean of what its pieces look at."
+)
+
+
+@dataclass(frozen=True)
+class Side:
+    """One side of a sentence pair as its model reads it, the reserved ids included.
+
+    word_of gives for each piece the number of its word; the end of the sentence is a word.
+    """
+
+    ids: tuple[int, ...]
+    pieces: tuple[str, ...]
+    words: tuple[str, ...]
+    word_of: tuple[int, ...]
+
+    @staticmethod
+    def of(tokenizer: Tokenizer, ids: Sequence[int]) -> Side:
+        """The side of ids without EOS, which is added."""
+        words, word_of = group(tokenizer, ids)
+        pieces = [piece.replace(" ", "␣") for piece in tokenizer.pieces([*ids, EOS])]
+        return Side((*ids, EOS), tuple(pieces), (*words, pieces[-1]), (*word_of, len(words)))
+
+    def shifted(self, tokenizer: Tokenizer) -> Side:
+        """What a decoder has read at each place when it writes this side: BOS, then all but EOS."""
+        begin = tokenizer.pieces([BOS])[0]
+        return Side(
+            (BOS, *self.ids[:-1]),
+            (begin, *self.pieces[:-1]),
+            (begin, *self.words[:-1]),
+            (0, *(word + 1 for word in self.word_of[:-1])),
+        )
+
+    def membership(self) -> NDArray[np.float64]:
+        """(words, pieces): 1 where a piece is of a word."""
+        return np.eye(len(self.words))[:, list(self.word_of)]
+
+
+def group(tokenizer: Tokenizer, ids: Sequence[int]) -> tuple[list[str], list[int]]:
+    """The words that ids say, and the word of each id.
+
+    What the ids say as they grow tells where a word begins, whatever the tokenizer: an id that
+    adds nothing visible, such as a space, belongs to the word that follows.
+    """
+    word_of, before = [], ""
+    for end in range(1, len(ids) + 1):
+        text = tokenizer.decode(ids[:end])
+        visible = "".join(text.split())
+        count = len(text.split())
+        word_of.append(count - 1 if visible != before and count else count)
+        before = visible
+    words = tokenizer.decode(ids).split()
+    if not words and ids:
+        words = [""]
+    return words, [min(number, max(0, len(words) - 1)) for number in word_of]
+
+
+def merge(weights: NDArray[Any], looking: Side, looked_at: Side) -> NDArray[np.float64]:
+    """Attention (..., T, S) between pieces to attention between words, by the RULE above."""
+    rows = looking.membership()  # (words, T)
+    rows = rows / rows.sum(axis=1, keepdims=True)
+    merged: NDArray[np.float64] = rows @ weights.astype(np.float64) @ looked_at.membership().T
+    return merged

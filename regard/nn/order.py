@@ -1,0 +1,57 @@
+"""The order in which an encoder sees its source: the line itself, or the tree over it."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+
+from torch import Tensor, nn
+
+from regard.data.batch import Padded
+from regard.nn.mixers.places import Places
+from regard.nn.position import Sinusoidal
+from regard.nn.tree import tree_depths, tree_distances
+from regard.problem import Problem
+
+
+class Order(nn.Module, ABC):
+    @abstractmethod
+    def places(self, source: Padded) -> Places:
+        """What self-attention is told of the places."""
+
+    @abstractmethod
+    def deepen(self, x: Tensor, source: Padded) -> Tensor:
+        """Embedded words (B, S, D), with what is added to them beside their place in the line."""
+
+
+class LineOrder(Order):
+    def places(self, source: Padded) -> Places:
+        return Places(source.mask)
+
+    def deepen(self, x: Tensor, source: Padded) -> Tensor:
+        return x
+
+
+class TreeOrder(Order):
+    """Structural positions (Wang et al. 2019, arXiv 1909.00383): to each word is added the
+    sinusoid of its depth in the dependency tree, and attention compares words by the number of
+    edges between them.
+
+    The paper gives distances a sign by the side on which a word stands; here the line's own
+    sinusoids, which are added as well, tell the sides apart.
+    """
+
+    def __init__(self, width: int) -> None:
+        super().__init__()
+        self.depth = Sinusoidal(width)
+
+    def places(self, source: Padded) -> Places:
+        return Places(source.mask, apart=tree_distances(_heads(source))[:, None])
+
+    def deepen(self, x: Tensor, source: Padded) -> Tensor:
+        return x + self.depth.at(tree_depths(_heads(source)))
+
+
+def _heads(source: Padded) -> Tensor:
+    if source.heads is None:
+        raise Problem("This model reads the dependency tree of each source line: give its heads.")
+    return source.heads

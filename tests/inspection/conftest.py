@@ -1,0 +1,73 @@
+"""Runs to look into, and a browser to look with."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from toy import ABLE, SMALL, turned, write_corpus, write_lines
+
+import regard
+
+
+@pytest.fixture(scope="session")
+def able(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the toy's files, their gold alignments, and a run that learned them."""
+    folder = tmp_path_factory.mktemp("inspection")
+    corpus = write_corpus(folder, pairs=400)
+    for part in ("valid", "test"):
+        lines = (folder / f"{part}.source").read_text().splitlines()
+        lengths = [len(line.split()) for line in lines]
+        links = (" ".join(f"{i}-{n - 1 - i}" for i in range(n)) for n in lengths)
+        write_lines(folder / f"{part}.align", links)
+        assert [turned(line) for line in lines] == (
+            folder / f"{part}.target"
+        ).read_text().splitlines()
+    regard.train(
+        "lstm_attention", run=folder / "run", steps=120, settings=ABLE, quiet=True, **corpus
+    )
+    return folder
+
+
+@pytest.fixture(scope="session")
+def transformer(able: Path) -> Path:
+    """A Transformer that trained for a few steps, with two validations."""
+    corpus = {
+        name: able / file
+        for name, file in (
+            ("source", "train.source"),
+            ("target", "train.target"),
+            ("valid_source", "valid.source"),
+            ("valid_target", "valid.target"),
+        )
+    }
+    settings = [*SMALL, "model.layers=2", "training.validate_every=4"]
+    regard.train("tiny", run=able / "transformer", steps=8, settings=settings, quiet=True, **corpus)
+    return able / "transformer"
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Any]:
+    """A real Chromium without a window."""
+    program, driver = shutil.which("chromium"), shutil.which("chromedriver")
+    if program is None or driver is None:
+        pytest.skip("no chromium and chromedriver here: pages are not tried in a browser")
+    from selenium import webdriver
+
+    options = webdriver.ChromeOptions()
+    options.binary_location = program
+    for argument in (
+        "--headless=new",
+        "--no-sandbox",
+        "--disable-gpu",
+        "--disable-dev-shm-usage",
+        "--window-size=1200,900",
+    ):
+        options.add_argument(argument)
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
+    found = webdriver.Chrome(options=options, service=webdriver.ChromeService(driver))
+    yield found
+    found.quit()

@@ -1,0 +1,224 @@
+"""A look has the weights that the model used, whatever the family."""
+
+from __future__ import annotations
+
+import math
+import sys
+from typing import Any, get_args
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+import torch
+from torch.nn import functional
+from untrained import LETTERS, untrained
+
+import regard
+from regard.data.batch import EOS, Batch, Padded
+from regard.inspection.look import look
+from regard.models import Architecture
+from regard.models.transformer import TransformerConfig
+from regard.nn.probe import capture
+from regard.problem import Misuse
+from regard.search.beam import Beam
+
+TEXT = "ant bee cat dog eel"
+MEMBERS = [
+    pytest.param(config, id=f"{config.kind}-{number}")
+    for member in get_args(get_args(Architecture)[0])
+    for number, config in enumerate(member.miniatures())
+]
+SMALL = TransformerConfig.miniatures()[0]
+
+
+def test_the_public_name_is_this_function() -> None:
+    assert regard.look is look
+
+
+@pytest.mark.parametrize("config", MEMBERS)
+def test_every_family_can_be_looked_at(config: Any) -> None:
+    predictor = untrained(config)
+    if config_reads_trees(predictor):
+        pytest.skip("it needs dependency trees, which a look has none of")
+    found = look(predictor, TEXT)
+    sides = {"cross": (found.target, found.source), "encoder": (found.source, found.source)}
+    for kind in ("cross", "encoder", "decoder"):
+        looking, looked_at = sides.get(kind, (found.read, found.read))
+        for layer in found.layers.of(kind):
+            assert layer.shape[1:] == (len(looking.ids), len(looked_at.ids))
+            if (layer >= 0).all():  # there is a kind whose weights have any sign
+                np.testing.assert_allclose(layer.sum(axis=-1), 1, atol=1e-5)
+        bits = np.array([b for heads in found.entropy(kind) for b in heads])
+        assert ((bits >= 0) & (bits <= math.log2(len(looked_at.ids)) + 1e-9)).all()
+    assert predictor(TEXT) == found.translation
+    source = TEXT if predictor.model.reads_source else ""
+    ((log, count),) = predictor.score([(source, found.translation)])
+    assert count == len(found.written)
+    assert found.log_probability == pytest.approx(log, abs=1e-3)
+    assert found.html()
+
+
+def config_reads_trees(predictor: Any) -> bool:
+    return bool(predictor.reads_heads)
+
+
+@pytest.mark.parametrize("config", MEMBERS)
+def test_the_weights_are_those_of_the_search(config: Any) -> None:
+    """Greedy search step by step, captured, against the one pass of a look."""
+    predictor = untrained(config, Beam(beam=1))
+    found = look(predictor, TEXT)
+    if not found.layers.cross:
+        pytest.skip("no attention to the source")
+    source = Padded.of([found.source.ids])
+    with capture(predictor.model) as steps:
+        predictor.model.generate(source, predictor.search)
+    used = [torch.cat(each, dim=2)[0].numpy() for each in across(predictor.model, steps)]
+    for layer, weights in zip(found.layers.cross, used, strict=True):
+        np.testing.assert_allclose(weights, layer, atol=1e-5)
+
+
+def across(model: torch.nn.Module, steps: dict[str, list[torch.Tensor]]) -> list[Any]:
+    modules = dict(model.named_modules())
+    return [each for name, each in steps.items() if modules[name].across]
+
+
+def test_the_weights_are_those_of_the_fused_kernel(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The kernel never makes weights, but the mean of unit vectors by them is the weights."""
+    predictor = untrained(SMALL)
+    found = look(predictor, TEXT)
+    fused, seen = functional.scaled_dot_product_attention, []
+
+    def telling(query: Any, key: Any, value: Any, **options: Any) -> Any:
+        unit = torch.eye(key.shape[2]).expand(*key.shape[:2], -1, -1)
+        seen.append(fused(query, key, unit, **options).detach()[0].numpy())
+        return fused(query, key, value, **options)
+
+    monkeypatch.setattr(functional, "scaled_dot_product_attention", telling)
+    predictor.model.read(Batch(Padded.of([found.source.ids]), Padded.of([found.target.ids])))
+    layers = found.layers
+    decoder = [layer for both in zip(layers.decoder, layers.cross, strict=True) for layer in both]
+    assert len(seen) == len(layers.encoder) + len(decoder)
+    for weights, layer in zip(seen, [*layers.encoder, *decoder], strict=True):
+        np.testing.assert_allclose(weights, layer, atol=1e-5)
+
+
+def test_a_given_target_is_read_instead_of_searched_for() -> None:
+    found = look(untrained(SMALL), TEXT, target="ANT BEE")
+    assert found.given
+    assert found.tree == ()
+    assert found.target.words == ("ANT", "BEE", "</s>")
+    assert found.read.words == ("<s>", "ANT", "BEE")
+    assert found.attention("cross").shape == (3, 6)
+
+
+def test_means_are_means_and_one_head_is_itself() -> None:
+    found = look(untrained(SMALL), TEXT)
+    layers = found.layers.cross
+    np.testing.assert_array_equal(found.attention("cross", 2, 1), layers[1][0])
+    np.testing.assert_allclose(found.attention("cross"), np.mean(layers, axis=(0, 1)), atol=1e-7)
+    np.testing.assert_allclose(found.attention("cross", layer=1), layers[0].mean(axis=0), atol=1e-7)
+    for wrong in ({"layer": 3}, {"head": 3}, {"layer": 0}):
+        with pytest.raises(Misuse, match="choose one from 1 to 2"):
+            found.attention("cross", **wrong)
+
+
+def test_what_else_was_probable_is_in_order_and_has_the_token() -> None:
+    found = look(untrained(SMALL, Beam(beam=1)), TEXT)
+    for each in found.written:
+        logs = [log for _, log in each.best]
+        assert logs == sorted(logs, reverse=True)
+        if each.piece in dict(each.best):
+            assert dict(each.best)[each.piece] == pytest.approx(each.log_probability)
+
+
+@pytest.mark.parametrize("width", [1, 3])
+def test_the_tree_has_the_hypotheses_of_the_search(width: int) -> None:
+    predictor = untrained(SMALL, Beam(beam=width))
+    found = look(predictor, TEXT)
+    ended = sorted((node for node in found.tree if node.rank >= 0), key=lambda node: node.rank)
+    assert [node.fate for node in ended] == ["finished"] * len(ended)
+    path, node = [], ended[0]
+    while True:
+        path.insert(0, node.token)
+        if node.parent < 0:
+            break
+        assert found.tree[node.parent].step == node.step - 1
+        node = found.tree[node.parent]
+    assert tuple(path) == found.target.ids
+    assert ended[0].log_probability == pytest.approx(found.log_probability, abs=1e-3)
+    parents = {each.parent for each in found.tree}
+    for place, each in enumerate(found.tree):
+        assert (place in parents) == (each.fate == "went on")
+    for step in {each.step for each in found.tree}:
+        kept = [each for each in found.tree if each.step == step and each.fate != "finished"]
+        assert len(kept) <= width
+
+
+def test_observing_a_search_changes_nothing() -> None:
+    predictor = untrained(SMALL, Beam(beam=3, best=3))
+    plain = [choice.text for choice in next(predictor.predict([TEXT])).best]
+    seen: list[int] = []
+    search = predictor.search.observed(lambda tokens, totals: seen.append(tokens.shape[2]))
+    source = Padded.of([[*LETTERS.encode([TEXT])[0], EOS]])
+    observed = predictor.model.generate(source, search)[0]
+    assert [LETTERS.decode(each.tokens) for each in observed] == plain
+    assert seen == list(range(2, len(seen) + 2))
+
+
+@pytest.mark.parametrize("position", ["sinusoidal", "learned", "rotary", "alibi", "shaw", "none"])
+def test_positions_have_a_picture(position: str) -> None:
+    config = SMALL.model_copy(update={"position": position})
+    places = look(untrained(config), TEXT).places
+    entrance = {"rotary": "turn", "alibi": "bias", "shaw": "bias"}.get(position, "add")
+    if position == "none":
+        assert places is None
+        return
+    assert places is not None
+    assert places.entrance == entrance
+    assert np.ptp(places.table, axis=0).any()
+
+
+def test_the_nearest_neighbours_are_nearest() -> None:
+    predictor = untrained(SMALL)
+    found = look(predictor, "bee bee ant")
+    assert [each.piece for each in found.source_neighbours] == ["bee", "ant"]
+    table = predictor.model.get_submodule("encoder.embedding.tokens").weight.detach()
+    cosine = functional.cosine_similarity(table[LETTERS.encode(["bee"])[0]], table)
+    cosine[:4] = cosine[LETTERS.encode(["bee"])[0]] = -1
+    nearest = LETTERS.pieces([int(cosine.argmax())])[0]
+    assert found.source_neighbours[0].near[0] == (nearest, pytest.approx(float(cosine.max())))
+
+
+@pytest.mark.parametrize("text", ["", "   "])
+def test_no_text_is_refused(text: str) -> None:
+    with pytest.raises(Misuse, match="no text"):
+        look(untrained(SMALL), text)
+
+
+def test_a_model_without_attention_says_so() -> None:
+    from regard.models.convolutional import ByteNetConfig
+
+    found = look(untrained(ByteNetConfig.miniatures()[0]), TEXT)
+    assert found.written
+    assert found.tree
+    with pytest.raises(Misuse, match="no cross attention"):
+        found.attention("cross")
+    with pytest.raises(Misuse, match="aligns nothing"):
+        found.alignment()
+
+
+def test_pictures_are_saved(tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    found = look(untrained(SMALL), TEXT)
+    found.save(tmp_path / "a.html")
+    found.save(tmp_path / "a.svg", "encoder", layer=1, head=2, words=True)
+    found.save(tmp_path / "a.png")
+    assert (tmp_path / "a.html").read_text() == found.html()
+    cells = ElementTree.parse(tmp_path / "a.svg").iter("{http://www.w3.org/2000/svg}title")
+    shown = np.array([float(cell.text or "") for cell in cells]).reshape(6, 6)
+    np.testing.assert_allclose(shown, found.attention("encoder", 1, 2), atol=1e-4)
+    assert (tmp_path / "a.png").read_bytes()[:8] == b"\x89PNG\r\n\x1a\n"
+    with pytest.raises(Misuse, match="svg or"):
+        found.save(tmp_path / "a.gif")
+    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
+    with pytest.raises(Misuse, match="needs matplotlib"):
+        found.save(tmp_path / "b.png")
