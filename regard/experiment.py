@@ -18,7 +18,7 @@ from regard.data.heads import must_fit
 from regard.data.store import Batches, Store, in_order
 from regard.data.tokenizer import Tokenizers
 from regard.inspection.snapshot import SENTENCES, snapshot
-from regard.memory import keep_memory
+from regard.memory import bounded_memory, keep_memory
 from regard.metrics.text import quick_score
 from regard.models.base import Model
 from regard.picture import draw_curves
@@ -387,7 +387,8 @@ def train_rank(run: Run, ranks: Ranks, display: Display) -> Run:
         run.identity(),
         ranks,
     )
-    trainer.steps = _plan(run, trainer, batches, ranks, display)
+    with bounded_memory(ranks.size):
+        trainer.steps = _plan(run, trainer, batches, ranks, display)
     checkpoint = checkpoints.latest()
     if checkpoint is not None:
         run.must_be_of(checkpoint)
@@ -395,7 +396,8 @@ def train_rank(run: Run, ranks: Ranks, display: Display) -> Run:
     elif ranks.first:
         run.journal.rewind(0)  # of a beginning that was killed before it saved anything
     _say_beginning(run, model, trainer, display)
-    progress = trainer.run()
+    with bounded_memory(ranks.size):
+        progress = trainer.run()
     if ranks.first:
         draw_curves(run.journal, run.path / "curves.svg")
         if progress.finished:

@@ -1,9 +1,13 @@
-"""Keeping freed memory instead of giving it back to the system and asking for it again."""
+"""Memory: keeping what was freed, and not asking for more than there is."""
 
 from __future__ import annotations
 
 import ctypes
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Optional
 
 _TRIM_THRESHOLD, _MMAP_MAX = -1, -4  # the names of glibc's mallopt(3)
 
@@ -21,3 +25,48 @@ def keep_memory() -> bool:
     except (OSError, AttributeError):
         return False
     return bool(mallopt(_MMAP_MAX, 0)) and bool(mallopt(_TRIM_THRESHOLD, 2**31 - 1))
+
+
+@contextmanager
+def bounded_memory(processes: int) -> Iterator[None]:
+    """Let an allocation fail that this machine cannot serve, with so many processes alike.
+
+    Linux promises more memory than there is and later kills a process without a word; an error
+    can be answered, by a smaller batch or a plain sentence. Does nothing on other systems.
+    """
+    free = _free_memory()
+    if free is None:
+        yield
+        return
+    import resource
+
+    before = resource.getrlimit(resource.RLIMIT_DATA)
+    most = _number(Path("/proc/self/status"), "VmData:") + free // processes
+    if before[0] not in (resource.RLIM_INFINITY, -1):
+        most = min(most, before[0])
+    resource.setrlimit(resource.RLIMIT_DATA, (most, before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_DATA, before)
+
+
+def _free_memory() -> Optional[int]:
+    """Bytes that can still be had, swap included; None where there is no way to know."""
+    if not sys.platform.startswith("linux"):
+        return None
+    meminfo = Path("/proc/meminfo")
+    free = _number(meminfo, "MemAvailable:") + _number(meminfo, "SwapFree:")
+    group = Path("/sys/fs/cgroup")
+    try:
+        most = (group / "memory.max").read_text().strip()
+        used = int((group / "memory.current").read_text())
+        return free if most == "max" else max(0, min(free, int(most) - used))
+    except (OSError, ValueError):  # not in a group of its own
+        return free
+
+
+def _number(path: Path, name: str) -> int:
+    """The bytes that a file under /proc gives in kB."""
+    lines = path.read_text().splitlines()
+    return next(int(line.split()[1]) * 1024 for line in lines if line.startswith(name))

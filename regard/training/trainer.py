@@ -373,6 +373,7 @@ class Trainer:
     def rehearse(self, seconds: float) -> float:
         """How long a step takes, measured on the first batches without learning from them."""
         stream = self.batches.from_place(Place())
+        before = {name: tensor.clone() for name, tensor in collect(self.model).items()}
         took: list[float] = []
         self.model.train()
         began = time.perf_counter()
@@ -389,5 +390,6 @@ class Trainer:
             (more,) = self.ranks.share(
                 [float(len(took) < 3 or time.perf_counter() - began < seconds)]
             )
+        install(self.model, before)  # running statistics have moved
         del took[0]  # the first step warms the machine up
         return sum(took) / len(took)
