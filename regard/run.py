@@ -7,7 +7,7 @@ import hashlib
 import json
 import re
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Optional, Union
@@ -199,16 +199,20 @@ class Run:
         folder.mkdir(exist_ok=True)
         write_text(folder / f"step-{step}.json", json.dumps(facts))
 
-    def snapshots(self) -> Iterator[dict[str, Any]]:
-        """Those kept, by step; one that cannot be read is passed over."""
-        numbered = re.compile(r"step-([0-9]{1,12})\.json")
-        folder = self.path / "snapshots"
+    def snapshot_steps(self) -> list[int]:
+        """The steps of which there is a snapshot, in order."""
+        folder, numbered = self.path / "snapshots", re.compile(r"step-([0-9]{1,12})\.json")
         names = [path.name for path in folder.iterdir()] if folder.is_dir() else []
-        for step in sorted(int(match[1]) for match in map(numbered.fullmatch, names) if match):
+        return sorted(int(match[1]) for match in map(numbered.fullmatch, names) if match)
+
+    def snapshots(self, steps: Optional[Iterable[int]] = None) -> Iterator[dict[str, Any]]:
+        """Those of some steps or of all; one that cannot be read is passed over."""
+        for step in self.snapshot_steps() if steps is None else steps:
             try:
-                yield {"step": step, **read_json(folder / f"step-{step}.json")}
+                facts = read_json(self.path / "snapshots" / f"step-{step}.json")
             except Misuse:
                 continue
+            yield {**facts, "step": step}
 
     def checkpoints(self, say: Callable[[str], None] = print) -> Checkpoints:
         return Checkpoints(self.path / "checkpoints", self.config.training.keep, say)

@@ -23,6 +23,9 @@ AT_ONCE = 8
 POINTS = 1000
 """Of a curve: more are not seen."""
 
+MOMENTS = 60
+"""Snapshots shown of a long run."""
+
 SECONDS = 10.0
 """How long a silent connection is kept."""
 
@@ -33,21 +36,40 @@ def run_data(run: Run) -> dict[str, Any]:
     validations = [r for r in records if r["event"] == "validation"]
     trained = [r for r in records if r["event"] == "train"]
     names = [n for n in (validations[0] if validations else {}) if n not in ("event", "step")]
-    snapshots = list(run.snapshots())
     newest = max((r["step"] for r in records), default=0)
     return {
         "title": f"regard watch: {run.path.name}",
         "kind": run.config.model.kind,
         "steps": run.steps,
         "step": newest,
-        "version": f"{len(records)}-{newest}-{len(snapshots)}",
+        "version": version(run),
         "training": _thinned([[r["step"], r["loss"]] for r in trained if _number(r.get("loss"))]),
         "validation": {
             name: [[r["step"], r[name]] for r in validations if _number(r.get(name))]
             for name in names
         },
-        "snapshots": [each for each in snapshots if isinstance(each.get("sentences"), list)],
+        "snapshots": [
+            each
+            for each in run.snapshots(_spread(run.snapshot_steps()))
+            if isinstance(each.get("sentences"), list)
+        ],
     }
+
+
+def version(run: Run) -> str:
+    """Another text once there is something new to show."""
+    try:
+        journal = run.journal.path.stat()
+    except OSError:
+        return "nothing yet"
+    return f"{journal.st_size}-{journal.st_mtime_ns}-{len(run.snapshot_steps())}"
+
+
+def _spread(steps: list[int]) -> list[int]:
+    """At most MOMENTS of them, evenly, the first and the last among them."""
+    if len(steps) <= MOMENTS:
+        return steps
+    return [steps[round(place * (len(steps) - 1) / (MOMENTS - 1))] for place in range(MOMENTS)]
 
 
 def _number(value: Any) -> bool:
@@ -105,9 +127,9 @@ class _Handler(BaseHTTPRequestHandler):
             return self._answer(HTTPStatus.OK, "text/html", watch_page(self.server.run, live=True))
         if asked.path != "/data":
             return self._answer(HTTPStatus.NOT_FOUND, "text/plain", "There is only / and /data.")
-        data = {**run_data(self.server.run), "live": True}
-        if parse_qs(asked.query).get("known") == [data["version"]]:
+        if parse_qs(asked.query).get("known") == [version(self.server.run)]:
             return self._answer(HTTPStatus.NO_CONTENT, "application/json", "")
+        data = {**run_data(self.server.run), "live": True}
         return self._answer(HTTPStatus.OK, "application/json", as_json(data))
 
     def _own_names(self) -> tuple[str, str]:

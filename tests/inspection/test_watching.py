@@ -53,6 +53,16 @@ def test_a_damaged_snapshot_is_passed_over(transformer: Path, tmp_path: Path) ->
     assert [each["step"] for each in run_data(run)["snapshots"]] == [8]
 
 
+def test_a_long_run_shows_some_of_its_snapshots(transformer: Path, tmp_path: Path) -> None:
+    shutil.copytree(transformer, tmp_path / "run")
+    run = Run.open(tmp_path / "run")
+    for step in range(10, 2010, 10):
+        run.keep_snapshot(step, {"sentences": []})
+    steps = [each["step"] for each in run_data(run)["snapshots"]]
+    assert (len(steps), steps[0], steps[-1]) == (60, 4, 2000)
+    assert steps == sorted(set(steps))
+
+
 def test_a_run_that_was_killed_ends_with_the_same_snapshots(tmp_path: Path) -> None:
     corpus = write_corpus(tmp_path / "corpus")
     settings = ("training.validate_every=3", "training.save_every=2")

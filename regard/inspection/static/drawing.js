@@ -31,10 +31,13 @@ function colours() {
   return { ground: parts, accent: triple("--accent"), warm: triple("--warm") };
 }
 
-/* Some models have weights below 0: those are orange. */
-function shade(weight) {
+/* Some models have weights below 0: those are orange. The style is asked once, not by word. */
+function shader() {
   const { accent, warm } = colours();
-  return `rgba(${(weight < 0 ? warm : accent).join(",")},${(0.85 * strength(weight)).toFixed(3)})`;
+  return (weight) => {
+    const colour = weight < 0 ? warm : accent;
+    return `rgba(${colour.join(",")},${(0.85 * strength(weight)).toFixed(3)})`;
+  };
 }
 
 /* One pixel for each value; the browser makes it as large as it should be. */

@@ -35,6 +35,7 @@ function clear(words) {
 }
 
 function shadeBy(words, weightOf) {
+  const shade = shader();
   words.forEach((word, place) => {
     word.style.background = shade(weightOf(place));
   });
