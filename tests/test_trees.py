@@ -257,3 +257,15 @@ def test_the_toy_trees_differ() -> None:
     """Or the tests above would not see heads that went to another line."""
     lines = toy.some_lines(120, 10)
     assert len({tuple(heads_of(line)) for line in lines}) > 10
+
+
+def test_syntax_positions_from_text_to_text(tmp_path: Path, with_heads: Corpus) -> None:
+    run = train_small(tmp_path / "run", with_heads, "model.position=syntax", steps=3)
+    translate = regard.load(run.path)
+    assert isinstance(translate("ant bee", heads=[2, 0]), str)
+    with pytest.raises(Misuse, match="dependency tree"):
+        translate("ant bee")
+    folder = with_heads["source"].parent
+    files = {"source": folder / "test.source", "target": folder / "test.target"}
+    found = regard.evaluate(run.path, **files, source_heads=folder / "test.heads")
+    assert found["perplexity"] > 1

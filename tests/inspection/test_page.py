@@ -70,6 +70,7 @@ class Shown:
 
     def __init__(self, browser: Any, path: Path) -> None:
         self.browser = browser
+        browser.get("about:blank")  # what was shown before has nothing more to say
         browser.get_log("browser")
         browser.get(path.as_uri())
         self.wait("return document.body.dataset.ready === 'true'")

@@ -128,6 +128,7 @@ def test_the_page_shows_curves_and_translations_over_time(browser: Any, port: in
     slider.send_keys("\ue012")  # the left arrow
     assert "step 60" in browser.find_element("css selector", ".time").text
     assert browser.get_log("browser") == []
+    browser.get("about:blank")  # before its server ends
 
 
 def test_the_page_can_be_kept(browser: Any, able: Path, tmp_path: Path) -> None:

@@ -101,7 +101,8 @@ function overTime() {
 function render() {
   document.title = known.title;
   const done = known.steps ? ` of ${known.steps}` : "";
-  const state = `${known.kind}, step ${known.step}${done}`;
+  const lost = known.lost ? " (the server has ended: this is what it last said)" : "";
+  const state = `${known.kind}, step ${known.step}${done}${lost}`;
   const head = make("header", {}, named("div", known.title, { class: "kind" }), named("p", state, { class: "facts" }));
   page.replaceChildren(head, charts(), ...overTime());
   document.body.dataset.ready = "true";
@@ -110,12 +111,13 @@ function render() {
 async function refresh() {
   try {
     const answer = await fetch(`/data?known=${encodeURIComponent(known.version)}`);
-    if (answer.status === 200) {
-      known = await answer.json();
+    if (answer.status === 200 || known.lost) {
+      known = answer.status === 200 ? await answer.json() : { ...known, lost: false };
       render();
     }
   } catch (error) {
-    document.body.dataset.lost = "true";
+    known.lost = true;
+    render();
   }
 }
 
