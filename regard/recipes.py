@@ -139,7 +139,7 @@ def rnn_plain() -> Config:
 
 def rnn_attention() -> Config:
     """The plain tanh cell with additive attention (Bahdanau et al. 2014)."""
-    return _recurrent(RecurrentConfig(width=240, cell="rnn"))
+    return _recurrent(RecurrentConfig(width=216, cell="rnn"))
 
 
 def rnn_luong() -> Config:
@@ -151,12 +151,12 @@ def rnn_luong() -> Config:
 
 def gru_attention() -> Config:
     """Gated recurrent units, read both ways, with additive attention."""
-    return _recurrent(RecurrentConfig(width=208, cell="gru"))
+    return _recurrent(RecurrentConfig(width=192, cell="gru"))
 
 
 def lstm_attention() -> Config:
     """A bidirectional LSTM encoder and an LSTM decoder with additive attention."""
-    return _recurrent(RecurrentConfig(width=192))
+    return _recurrent(RecurrentConfig(width=184))
 
 
 def conv() -> Config:
@@ -174,7 +174,7 @@ def bytenet() -> Config:
     return Config(
         tokenizer=TokenizerSettings(kind="character", vocabulary=300),
         batch=BatchSettings(tokens=8192, max_length=512),
-        model=ByteNetConfig(layers=10, width=224),
+        model=ByteNetConfig(layers=10, width=264),
         training=TrainingSettings(optimizer=OptimizerSettings(rate=2e-3, warmup=300)),
     )
 
