@@ -168,7 +168,7 @@ def translate(
 
         def told() -> Iterator[tuple[str, str]]:
             """Each line with its translation, once that is written."""
-            for number, (line, prediction) in enumerate(zip(again, predictions, strict=False)):
+            for number, (prediction, line) in enumerate(zip(predictions, again, strict=False)):
                 if best == 1:
                     write(prediction.text)
                 else:

@@ -79,6 +79,7 @@ def _next_steps(run: Path) -> str:
 Try next:
   echo "The dog didn't eat the cake because it was too sweet." | .venv/bin/regard translate {run}
   .venv/bin/regard evaluate {run} --source demo/corpus/test.en --target demo/corpus/test.de
+  .venv/bin/regard look {run} "The animal didn't cross the street because it was too wide." --open
   .venv/bin/regard info {run}
 Your own files, one sentence a line:
   .venv/bin/regard train tiny --source train.en --target train.de --run runs/mine --minutes 30

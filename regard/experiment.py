@@ -380,7 +380,7 @@ def train_rank(run: Run, ranks: Ranks, display: Display) -> Run:
         batches,
         config.training,
         0,
-        _validator(run, sides, lambda: trainer.progress.step),
+        _validator(run, sides),
         checkpoints,
         run.journal,
         display,
@@ -450,7 +450,7 @@ TRAINING_SHARE = 0.9
 """Of a budget in minutes; the rest is for validating and saving."""
 
 
-def _validator(run: Run, sides: Tokenizers, step: Callable[[], int]) -> Callable[[Model], Scores]:
+def _validator(run: Run, sides: Tokenizers) -> Callable[[Model, int], Scores]:
     """Loss over the validation data, and a score of its first lines translated greedily.
 
     What becomes of the very first ones is kept, for `regard watch`.
@@ -464,7 +464,7 @@ def _validator(run: Run, sides: Tokenizers, step: Callable[[], int]) -> Callable
         sources = [" ".join(line.split()[:3]) for line in references]  # to go on from
 
     @torch.inference_mode()
-    def validate(model: Model) -> Scores:
+    def validate(model: Model, step: int) -> Scores:
         losses = [model(batch) for batch in in_order(store, run.config.batch.tokens)]
         tokens = sum(loss.tokens for loss in losses)
         scores = {"loss": sum(float(loss.likelihood) for loss in losses) / tokens}
@@ -475,7 +475,7 @@ def _validator(run: Run, sides: Tokenizers, step: Callable[[], int]) -> Callable
             scores[settings.metric] = quick_score(settings.metric, outputs, references)
         few = (lines[:SENTENCES] for lines in (sources, references, outputs))
         with suppress(OSError):  # a full disk is told of when a checkpoint is saved
-            run.keep_snapshot(step(), snapshot(predictor, *few))
+            run.keep_snapshot(step, snapshot(predictor, *few))
         return scores
 
     return validate

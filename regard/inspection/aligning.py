@@ -37,7 +37,7 @@ TOKENS = 2048
 """Of both sides, read together."""
 
 MOST_HEADS = 4
-"""Heads whose mean is tried; more were never better by much."""
+"""Heads whose mean is tried; each more costs a pass over all examples for every other head."""
 
 Pair = tuple[str, str]
 Result = TypeVar("Result")

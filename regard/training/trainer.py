@@ -96,7 +96,7 @@ class Trainer:
         batches: Batches,
         settings: TrainingSettings,
         steps: int,
-        validate: Callable[[Model], Scores],
+        validate: Callable[[Model, int], Scores],
         checkpoints: Checkpoints,
         journal: Journal,
         display: Display,
@@ -311,7 +311,8 @@ class Trainer:
             with self.average.applied():
                 self.model.eval()
                 self.validating = True
-                scores = self.validate(self.model) if self.stop_signal is None else {}
+                told = self.stop_signal is not None
+                scores = {} if told else self.validate(self.model, self.progress.step)
                 self.validating = False
                 return scores
         except _Interrupted:

@@ -15,9 +15,13 @@ import regard
 from regard.cli import main
 from regard.data.tokenizer import Tokenizers, Words
 from regard.inspection.alignment import METHODS, MOMENTS, Heads, Method, between_words, links
+from regard.inspection.attention import KINDS
 from regard.inspection.look import Look, look
 from regard.inspection.page import STEPS, as_json, frame, page, save_page
 from regard.metrics.alignment import pharaoh
+from regard.models.convolutional import ByteNetConfig, ConvolutionalConfig
+from regard.models.language import LanguageConfig
+from regard.models.recurrent import RecurrentConfig
 from regard.models.transformer import TransformerConfig
 from regard.predict import Predictor
 
@@ -218,6 +222,25 @@ def test_hostile_text_is_shown_as_text(shown: Shown) -> None:
         shown.wait(f"return document.querySelector('[data-panel={name}][aria-pressed=true]')")
     assert shown.browser.execute_script("return document.querySelectorAll('img').length") == 0
     assert shown.browser.title != "taken"
+    assert shown.errors() == []
+
+
+FAMILIES = [LanguageConfig, RecurrentConfig, ConvolutionalConfig, ByteNetConfig]
+
+
+@pytest.mark.parametrize("family", FAMILIES, ids=lambda each: each.__name__)
+def test_every_family_shows_what_it_has(browser: Any, tmp_path: Path, family: Any) -> None:
+    found = look(untrained(family.miniatures()[0]), "ant bee cat")
+    save_page([found], tmp_path / "look.html")
+    shown = Shown(browser, tmp_path / "look.html")
+    if any(found.layers.of(kind) for kind in KINDS):
+        for view in ("text", "map", "all heads", "lines"):
+            shown.press("view", view)
+        assert len(shown.all(".side.left .word")) > 0
+    else:
+        assert "no attention" in shown.all("main")[0].text
+    for name in ("Alignment", "Search", "Tokens", "Vectors"):
+        shown.press(name.lower(), name)
     assert shown.errors() == []
 
 

@@ -232,7 +232,7 @@ function header(look) {
   const kind = named("div", payload.title, { class: "kind" });
   const pair = make("div", { class: "pair" }, named("p", look.text), target);
   const origin = look.given ? "a target that was given" : "found by search";
-  const facts = `${origin}, log p ${look.log.toFixed(2)}, ${look.written.length} tokens`;
+  const facts = `${origin}, log p ${look.log.toFixed(3)}, ${look.written.length} tokens`;
   top.append(kind, pair, named("p", facts, { class: "facts" }));
   return top;
 }

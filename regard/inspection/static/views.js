@@ -4,7 +4,7 @@
 
 /* A number from 0 to 1; what is small but not nothing says so. */
 function share(value) {
-  if (value > 0 && value < 0.001) return value.toExponential(0).replace("e", "·10^");
+  if (value > 0 && value < 0.001) return value.toExponential(0);
   return value.toFixed(value < 0.0995 || value > 0.995 ? 3 : 2);
 }
 
