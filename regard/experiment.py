@@ -3,33 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Optional, Union
 
 import numpy as np
-import torch
 
 from regard.config import differences, override
 from regard.data.corpus import Pair, Pairs
 from regard.data.doctor import Profile, examine, overlap, refuse_swapped
 from regard.data.heads import must_fit
-from regard.data.store import Batches, Store, in_order
+from regard.data.store import Batches, Store
 from regard.data.tokenizer import Tokenizers
-from regard.inspection.snapshot import SENTENCES, snapshot
 from regard.memory import bounded_memory, keep_memory
-from regard.metrics.text import quick_score
 from regard.models.base import Model
 from regard.picture import draw_curves
-from regard.predict import Predictor
 from regard.problem import Misuse, Problem, Stopped
 from regard.recipes import Budget, Config, find_recipe
 from regard.run import Run
-from regard.search.beam import Beam
 from regard.training.display import Display
 from regard.training.ranks import Ranks
-from regard.training.trainer import Scores, Trainer
+from regard.training.trainer import Trainer
+from regard.validation import validator
 
 PathLike = Union[str, Path]
 
@@ -380,7 +376,7 @@ def train_rank(run: Run, ranks: Ranks, display: Display) -> Run:
         batches,
         config.training,
         0,
-        _validator(run, sides),
+        validator(run, sides),
         checkpoints,
         run.journal,
         display,
@@ -448,34 +444,3 @@ def _plan(run: Run, trainer: Trainer, batches: Batches, ranks: Ranks, display: D
 
 TRAINING_SHARE = 0.9
 """Of a budget in minutes; the rest is for validating and saving."""
-
-
-def _validator(run: Run, sides: Tokenizers) -> Callable[[Model, int], Scores]:
-    """Loss over the validation data, and a score of its first lines translated greedily.
-
-    What becomes of the very first ones is kept, for `regard watch`.
-    """
-    settings = run.config.training
-    store = run.store("valid")
-    wanted = SENTENCES if settings.metric == "loss" else settings.validation_lines
-    sources, references = run.validation_text(wanted)
-    heads = run.validation_heads(wanted)
-    if not run.config.reads_source:
-        sources = [" ".join(line.split()[:3]) for line in references]  # to go on from
-
-    @torch.inference_mode()
-    def validate(model: Model, step: int) -> Scores:
-        losses = [model(batch) for batch in in_order(store, run.config.batch.tokens)]
-        tokens = sum(loss.tokens for loss in losses)
-        scores = {"loss": sum(float(loss.likelihood) for loss in losses) / tokens}
-        greedy = Beam(beam=1, scored=False)
-        predictor = Predictor(model, sides, greedy, reads_heads=run.config.reads_heads)
-        outputs = predictor(sources, heads)
-        if settings.metric != "loss":
-            scores[settings.metric] = quick_score(settings.metric, outputs, references)
-        few = (lines[:SENTENCES] for lines in (sources, references, outputs))
-        with suppress(OSError):  # a full disk is told of when a checkpoint is saved
-            run.keep_snapshot(step, snapshot(predictor, *few))
-        return scores
-
-    return validate

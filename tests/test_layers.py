@@ -13,6 +13,7 @@ LAYERS = [
     {"demo", "ladder"},
     {"evaluation"},
     {"experiment"},
+    {"validation"},
     {"inspection"},
     {"run", "picture"},
     {"recipes"},

@@ -12,6 +12,14 @@ from typing import TYPE_CHECKING, Annotated, Optional
 
 import typer
 
+from regard.cli.options import (
+    GoldFirst,
+    GoldTurned,
+    HeadNames,
+    MethodName,
+    RunFolder,
+    say,
+)
 from regard.problem import Misuse
 
 if TYPE_CHECKING:
@@ -21,22 +29,8 @@ if TYPE_CHECKING:
     from regard.predict import Predictor
     from regard.run import Run
 
-RunFolder = Annotated[Path, typer.Argument(metavar="RUN", help="The folder of a trained run.")]
-HeadNames = Annotated[
-    Optional[str],
-    typer.Option(help="layer.head, such as 3.2,4.1, or mean; else the run's own."),
-]
-MethodName = Annotated[str, typer.Option(help="argmax, intersection or grow-diag.")]
-GoldFirst = Annotated[int, typer.Option(min=0, max=1, help="The gold's number of the first word.")]
-GoldTurned = Annotated[bool, typer.Option(help="In the gold the target word stands first.")]
-
 MOST_SENTENCES = 50
 """On one page, which must stay light enough to open."""
-
-
-def add_to(app: typer.Typer) -> None:
-    for verb in (look, align, watch):
-        app.command()(verb)
 
 
 def look(
@@ -60,15 +54,15 @@ def look(
     search = experiment.config.search
     if beam is not None:
         search = search.model_copy(update={"beam": beam, "best": 1})
-    predictor = experiment.predictor(search, say=_say)
+    predictor = experiment.predictor(search, say=say)
     looks = [look_at(predictor, *pair) for pair in pairs]
     if looks[0].layers.cross:
-        heads = run_heads(experiment, predictor, _say)
+        heads = run_heads(experiment, predictor, say)
         looks = [replace(each, heads=heads) for each in looks]
     save_page(looks, output, f"regard look: {run.name}, {experiment.config.model.kind}")
     for each in looks:
         typer.echo(each.translation)
-    _say(f"The page is in {output}: open it in a browser.")
+    say(f"The page is in {output}: open it in a browser.")
     if open:
         import webbrowser
 
@@ -128,12 +122,12 @@ def align(
     chosen_method = find_method(method)
     experiment = Run.open(run)
     pairs = partial(read_pairs, source, target)
-    predictor = experiment.predictor(say=_say)
+    predictor = experiment.predictor(say=say)
     if choose is not None:
         gold = read_gold(choose, gold_first, gold_turned)
         used = _choose(experiment, predictor, list(pairs()), chosen_method, gold)
     else:
-        used = heads_for(experiment, predictor, attention_heads, _say)
+        used = heads_for(experiment, predictor, attention_heads, say)
     with ExitStack() as stack:
         stream = sys.stdout.buffer
         if output is not None:
@@ -154,10 +148,10 @@ def _choose(
         raise Misuse(f"The gold has {len(gold)} lines for {len(pairs)} pairs: give one a pair.")
     chosen = choose(predictor, pairs, method, gold)
     for each in chosen.single[:8]:
-        _say(f"  {each.heads}\tAER {100 * each.error:.1f}")
+        say(f"  {each.heads}\tAER {100 * each.error:.1f}")
     best = chosen.best
-    _say(f"Best together: {best.heads}, AER {100 * best.error:.1f}; kept.")
-    checkpoint = run.checkpoints(_say).best()
+    say(f"Best together: {best.heads}, AER {100 * best.error:.1f}; kept.")
+    checkpoint = run.checkpoints(say).best()
     keep_heads(run, chosen, checkpoint.step if checkpoint else 0)
     return best.heads
 
@@ -175,7 +169,7 @@ def write_alignments(
     from regard.inspection.aligning import heads_for
     from regard.metrics.alignment import pharaoh
 
-    heads = heads_for(run, predictor, named, _say)
+    heads = heads_for(run, predictor, named, say)
     with writing(path) as stream:
         for links in align_all(predictor, pairs, heads, "grow-diag"):
             stream.write(f"{pharaoh(links)}\n".encode())
@@ -210,8 +204,8 @@ def alignment_scores(run: Path, known: GoldPairs, named: Optional[str], method: 
 
     chosen = find_method(method)
     experiment = Run.open(run)
-    predictor = experiment.predictor(say=_say)
-    heads = heads_for(experiment, predictor, named, _say)
+    predictor = experiment.predictor(say=say)
+    heads = heads_for(experiment, predictor, named, say)
     return score_alignments(predictor, known.pairs, known.gold, heads, chosen)
 
 
@@ -230,10 +224,6 @@ def watch(
     experiment = Run.open(run)
     if output is not None:
         save_watch_page(experiment, output)
-        _say(f"The page is in {output}: open it in a browser.")
+        say(f"The page is in {output}: open it in a browser.")
         return
-    serve(experiment, port, open, _say)
-
-
-def _say(text: str) -> None:
-    typer.echo(text, err=True)
+    serve(experiment, port, open, say)

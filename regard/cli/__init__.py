@@ -1,0 +1,67 @@
+"""The verbs of the command line: each parses, calls one function and prints."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable
+from typing import Optional, cast
+
+import typer
+
+from regard.cli.looking import align, look, watch
+from regard.cli.options import say
+from regard.cli.training import corpus, demo, info, ladder, recipes, train
+from regard.cli.using import compare, evaluate, score, translate
+from regard.problem import Problem
+
+app = typer.Typer(
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+    help="Train, evaluate and use your own sequence-to-sequence models.",
+)
+for verb in (
+    *(train, translate, evaluate, compare, score, ladder, look, align, watch, info),
+    *(recipes, corpus, demo),
+):
+    app.command()(verb)
+
+UsageError = cast(type[typer.BadParameter], typer.BadParameter.__mro__[2])
+"""What the parser raises; typer carries its own copy of click, so the class has no fixed home."""
+
+
+def main(arguments: Optional[Iterable[str]] = None) -> int:
+    """Run a command and give its exit code; what a person can put right is one sentence."""
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(encoding="utf-8", errors="replace")
+    given = sys.argv[1:] if arguments is None else list(arguments)
+    try:
+        return app(given, prog_name="regard", standalone_mode=False) or 0
+    except UsageError as error:
+        if not given:
+            say(str(error))  # the help
+        else:
+            say(f"regard: {error.format_message().rstrip('.')}: see 'regard --help'.")
+        return 2
+    except Problem as problem:
+        say(f"regard: {problem}")
+        return problem.exit_code
+    except (OSError, MemoryError) as error:
+        say(f"regard: {_sentence(error)}")
+        return 1
+    except RuntimeError as error:
+        from regard.training.guard import out_of_memory
+
+        if not out_of_memory(error):
+            raise
+        say(f"regard: {_sentence(MemoryError())}")
+        return 1
+
+
+def _sentence(error: OSError | MemoryError) -> str:
+    if isinstance(error, MemoryError):
+        return "Not enough memory: choose a smaller model or smaller batches."
+    where = f": {error.filename}" if error.filename else ""
+    return f"{error.strerror or error}{where}."

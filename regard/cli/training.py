@@ -1,0 +1,183 @@
+"""The verbs that make runs, and what they are made from."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Optional
+
+import typer
+
+from regard.cli.options import (
+    AsJson,
+    HeadsFile,
+    Lowercase,
+    PairsFile,
+    RunFolder,
+    Source,
+    Target,
+    Tokenize,
+    print_json,
+    say,
+)
+from regard.problem import Misuse
+
+
+def train(
+    recipe: Annotated[
+        Optional[str], typer.Argument(help="What to train: 'regard recipes' lists them.")
+    ] = None,
+    run: Annotated[Optional[Path], typer.Option(help="The folder to keep everything in.")] = None,
+    source: Source = None,
+    target: Target = None,
+    pairs: PairsFile = None,
+    source_heads: HeadsFile = None,
+    valid_source: Source = None,
+    valid_target: Target = None,
+    valid_pairs: PairsFile = None,
+    valid_source_heads: HeadsFile = None,
+    tokenizer: Annotated[
+        Optional[Path], typer.Option(help="Use the tokenizer of this run or SentencePiece model.")
+    ] = None,
+    steps: Annotated[Optional[int], typer.Option(min=1, help="Budget in updates.")] = None,
+    epochs: Annotated[Optional[float], typer.Option(help="Budget in passes over the data.")] = None,
+    minutes: Annotated[Optional[float], typer.Option(help="Budget in minutes.")] = None,
+    save_every: Annotated[Optional[int], typer.Option(min=1, help="Steps between saves.")] = None,
+    seed: Annotated[Optional[int], typer.Option(min=0, help="Another seed, another run.")] = None,
+    settings: Annotated[
+        Optional[list[str]],
+        typer.Option("--set", metavar="PATH=VALUE", help="Change a setting: model.layers=6"),
+    ] = None,
+    quiet: Annotated[bool, typer.Option(help="Show nothing but errors.")] = False,
+) -> None:
+    """Train a model on your own files; the same command goes on with a run that was stopped."""
+    if run is None:
+        raise Misuse("Say where to keep the run: --run FOLDER.")
+    from regard import experiment
+
+    experiment.train(
+        recipe,
+        run=run,
+        source=source,
+        target=target,
+        pairs=pairs,
+        source_heads=source_heads,
+        valid_source=valid_source,
+        valid_target=valid_target,
+        valid_pairs=valid_pairs,
+        valid_source_heads=valid_source_heads,
+        tokenizer=tokenizer,
+        steps=steps,
+        epochs=epochs,
+        minutes=minutes,
+        save_every=save_every,
+        seed=seed,
+        settings=settings or [],
+        quiet=quiet,
+    )
+
+
+def ladder(
+    output: Annotated[Path, typer.Option(help="The folder for the runs, the table, the picture.")],
+    rungs: Annotated[
+        Optional[list[str]],
+        typer.Argument(
+            metavar="RUNG",
+            help="Recipes in order. NAME=RECIPE:path=value,path=value is a recipe with settings of "
+            "its own: narrow=tiny:model.width=64,model.heads=2",
+            show_default="from a fixed vector to the Transformer",
+        ),
+    ] = None,
+    source: Source = None,
+    target: Target = None,
+    pairs: PairsFile = None,
+    valid_source: Source = None,
+    valid_target: Target = None,
+    valid_pairs: PairsFile = None,
+    test_source: Source = None,
+    test_target: Target = None,
+    test_pairs: PairsFile = None,
+    steps: Annotated[Optional[int], typer.Option(min=1, help="Updates of each rung.")] = None,
+    epochs: Annotated[Optional[float], typer.Option(help="Passes over the data of each.")] = None,
+    minutes: Annotated[Optional[float], typer.Option(help="Minutes of training of each.")] = None,
+    seed: Annotated[Optional[int], typer.Option(min=0, help="Another seed for all.")] = None,
+    settings: Annotated[
+        Optional[list[str]],
+        typer.Option("--set", metavar="PATH=VALUE", help="Change a setting of all rungs."),
+    ] = None,
+    lowercase: Lowercase = False,
+    tokenize: Tokenize = "13a",
+    quiet: Annotated[bool, typer.Option(help="Do not show the training.")] = False,
+) -> None:
+    """Train recipes one after the other, with one table; the same command goes on if stopped."""
+    from regard.config import check
+    from regard.ladder.climb import climb
+    from regard.metrics.text import TextMetrics
+
+    climb(
+        rungs or [],
+        output=output,
+        source=source,
+        target=target,
+        pairs=pairs,
+        valid_source=valid_source,
+        valid_target=valid_target,
+        valid_pairs=valid_pairs,
+        test_source=test_source,
+        test_target=test_target,
+        test_pairs=test_pairs,
+        steps=steps,
+        epochs=epochs,
+        minutes=minutes,
+        seed=seed,
+        settings=settings or [],
+        metrics=check(TextMetrics, {"lowercase": lowercase, "tokenize": tokenize}),
+        quiet=quiet,
+        say=say,
+    )
+    say(f"The table is in {output / 'ladder.md'}, with the picture in {output / 'ladder.html'}.")
+
+
+def info(run: RunFolder, json: AsJson = False) -> None:
+    """What is in a run."""
+    from regard.run import Run
+
+    facts = Run.open(run).facts(say)
+    if json:
+        print_json(facts)
+        return
+    config = facts.pop("config")
+    for name, value in facts.items():
+        typer.echo(f"{name.replace('_', ' ')}: {value}")
+    typer.echo("config:")
+    for section, values in config.items():
+        typer.echo(f"  {section}: {values}")
+
+
+def recipes() -> None:
+    """List the recipes."""
+    from regard.recipes import RECIPES
+
+    for name, recipe in RECIPES.items():
+        typer.echo(f"{name:16} {recipe.__doc__}")
+
+
+def corpus(
+    name: Annotated[str, typer.Argument(help="Which corpus: grammar or listops.")],
+    output: Annotated[Path, typer.Option(help="The folder to write to.")],
+    pairs: Annotated[int, typer.Option(min=1, help="Training pairs.")] = 100_000,
+    seed: Annotated[int, typer.Option(min=0)] = 1,
+) -> None:
+    """Write a corpus that ships with regard: train, valid and test files."""
+    from regard.corpora.shelf import write_corpus
+
+    write_corpus(name, output, pairs, seed)
+    say(f"Wrote {pairs:,} training pairs, and valid and test, to {output}.")
+
+
+def demo(
+    folder: Annotated[Path, typer.Option(help="Where to work.")] = Path("demo"),
+) -> None:
+    """Train a small translator on the built-in corpus and show what it can do."""
+    from regard.demo import run_demo
+
+    run_demo(folder)

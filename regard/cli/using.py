@@ -1,0 +1,289 @@
+"""The verbs that use a run: translate, score, evaluate, compare."""
+
+from __future__ import annotations
+
+import sys
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from itertools import tee
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Optional
+
+import typer
+
+from regard.cli.looking import alignment_scores, read_gold_for, write_alignments
+from regard.cli.options import (
+    AsJson,
+    BatchTokens,
+    BeamWidth,
+    GoldFirst,
+    GoldTurned,
+    HeadNames,
+    HeadsFile,
+    Int8,
+    Lowercase,
+    MethodName,
+    PairsFile,
+    RunFolder,
+    Shortlist,
+    Source,
+    Target,
+    Tokenize,
+    Workers,
+    counting,
+    print_json,
+    say,
+    writing,
+)
+from regard.problem import Misuse
+
+if TYPE_CHECKING:
+    from regard.metrics.text import Score
+    from regard.predict import Prediction
+    from regard.search.rules import Search
+
+
+def translate(
+    run: RunFolder,
+    input: Annotated[Optional[Path], typer.Option(help="A file instead of standard input.")] = None,
+    output: Annotated[
+        Optional[Path], typer.Option(help="A file instead of standard output.")
+    ] = None,
+    beam: BeamWidth = None,
+    best: Annotated[int, typer.Option(min=1, help="Targets a line, with their scores.")] = 1,
+    length_penalty: Annotated[Optional[float], typer.Option(min=0)] = None,
+    sample: Annotated[bool, typer.Option(help="Draw at random instead of searching.")] = False,
+    temperature: Annotated[float, typer.Option(help="With --sample: flatter above 1.")] = 1.0,
+    top_k: Annotated[int, typer.Option(min=0, help="With --sample: only the k best.")] = 0,
+    top_p: Annotated[float, typer.Option(help="With --sample: only this much probability.")] = 1.0,
+    seed: Annotated[int, typer.Option(min=0, help="With --sample.")] = 1,
+    prefix: Annotated[
+        Optional[Path], typer.Option(help="Lines that the targets must begin with.")
+    ] = None,
+    source_heads: HeadsFile = None,
+    alignments: Annotated[
+        Optional[Path], typer.Option(help="Write here which words go together, 0-0 1-2 ...")
+    ] = None,
+    attention_heads: HeadNames = None,
+    batch_tokens: BatchTokens = 2048,
+    workers: Workers = None,
+    int8: Int8 = False,
+    shortlist: Shortlist = 0,
+) -> None:
+    """Translate lines; order and empty lines are kept. A language model goes on from each line."""
+    from regard.data.corpus import read_beside, read_plain
+    from regard.data.heads import must_fit
+    from regard.predict import WINDOW
+    from regard.run import Run
+    from regard.workers import cores
+
+    experiment = Run.open(run)
+    config = experiment.config
+    unfit = {"--shortlist": shortlist, "--prefix": prefix, "--alignments": alignments}
+    _refuse_without_source(config, unfit)
+    if sample:
+        search = _sampling(config.search, best, temperature, top_k, top_p, seed)
+    else:
+        search = _beam(config.search, beam, best, length_penalty)
+    must_fit(config.reads_heads, source_heads is not None, "--source-heads")
+    lines: Iterable[str] = read_plain(input) if input else read_plain(sys.stdin.buffer)
+    heads = None
+    if source_heads:  # all of it is checked before anything is translated
+        lines = list(lines)
+        heads = list(read_beside(source_heads, lines))
+    predictor = experiment.predictor(
+        search, batch_tokens, workers or cores(), int8, shortlist, say=say
+    )
+    prefixes = read_plain(prefix) if prefix else None
+    typing = input is None and sys.stdin.isatty()  # each line is answered at once
+    lines, again = tee(lines)
+    predictions = predictor.predict(lines, prefixes, 1 if typing else WINDOW, heads)
+    with writing(output, flush=typing) as write, counting(output is not None) as count:
+        written = _write_each(zip(predictions, again, strict=False), best, write, count)
+        if alignments is None:
+            deque(written, maxlen=0)
+        else:
+            write_alignments(experiment, predictor, written, attention_heads, alignments)
+    if predictor.cut:
+        say(f"Only the first {predictor.longest} pieces of {predictor.cut} long lines were read.")
+
+
+def _write_each(
+    predicted: Iterable[tuple[Prediction, str]],
+    best: int,
+    write: Callable[[str], None],
+    count: Callable[[int], None],
+) -> Iterator[tuple[str, str]]:
+    """Each line with its translation, once that is written."""
+    for number, (prediction, line) in enumerate(predicted):
+        if best == 1:
+            write(prediction.text)
+        else:
+            for choice in prediction.best:
+                write(f"{number}\t{choice.score:.4f}\t{choice.text}")
+        count(number + 1)
+        yield line, prediction.text
+
+
+def score(
+    run: RunFolder,
+    source: Source = None,
+    target: Target = None,
+    pairs: PairsFile = None,
+    source_heads: HeadsFile = None,
+    output: Annotated[
+        Optional[Path], typer.Option(help="A file instead of standard output.")
+    ] = None,
+) -> None:
+    """Print log p(target | source) for each pair, or log p(target) by a language model."""
+    from regard import evaluation
+
+    scored = evaluation.score(
+        run, source=source, target=target, pairs=pairs, source_heads=source_heads, say=say
+    )
+    with writing(output) as write:
+        for total, _ in scored:
+            write(f"{total:.4f}")
+    tokens = sum(count for _, count in scored)
+    mean = sum(total for total, _ in scored) / tokens
+    say(f"{len(scored):,} pairs, {tokens:,} tokens, {mean:.4f} a token.")
+
+
+def evaluate(
+    run: RunFolder,
+    source: Source = None,
+    target: Target = None,
+    pairs: PairsFile = None,
+    source_heads: HeadsFile = None,
+    beam: BeamWidth = None,
+    length_penalty: Annotated[Optional[float], typer.Option(min=0)] = None,
+    lowercase: Lowercase = False,
+    tokenize: Tokenize = "13a",
+    output: Annotated[Optional[Path], typer.Option(help="Keep the translations here.")] = None,
+    int8: Int8 = False,
+    shortlist: Shortlist = 0,
+    alignments: Annotated[
+        Optional[Path], typer.Option(help="A gold alignment of the pairs: its error rate too.")
+    ] = None,
+    method: MethodName = "grow-diag",
+    attention_heads: HeadNames = None,
+    gold_first: GoldFirst = 0,
+    gold_turned: GoldTurned = False,
+    json: AsJson = False,
+) -> None:
+    """BLEU, chrF, TER, exact match and perplexity on a test set, each with its signature.
+
+    A language model has its perplexity alone. With a gold alignment the error rate of word
+    alignments by attention comes along.
+    """
+    from dataclasses import asdict
+
+    from regard import evaluation
+    from regard.config import check
+    from regard.metrics.text import TextMetrics
+    from regard.run import Run
+
+    config = Run.open(run).config
+    unfit: dict[str, object] = {"--shortlist": shortlist, "--output": output, "--beam": beam}
+    _refuse_without_source(config, {**unfit, "--alignments": alignments})
+    aligned: list[Score] = []
+    if alignments is not None:
+        gold = read_gold_for(source, target, alignments, gold_first, gold_turned)
+        aligned = alignment_scores(run, gold, attention_heads, method)
+    search = _beam(config.search, beam, 1, length_penalty)
+    metrics = check(TextMetrics, {"lowercase": lowercase, "tokenize": tokenize})
+    result = evaluation.evaluate(
+        run,
+        source=source,
+        target=target,
+        pairs=pairs,
+        source_heads=source_heads,
+        search=search,
+        metrics=metrics,
+        int8=int8,
+        shortlist=shortlist,
+        say=say,
+    )
+    scores = [*result.scores, *aligned]
+    if output is not None:
+        with writing(output) as write:
+            for line in result.outputs:
+                write(line)
+    if json:
+        print_json({"run": str(run), "scores": [asdict(each) for each in scores]})
+    else:
+        for each in scores:
+            typer.echo(str(each))
+
+
+def compare(
+    runs: Annotated[list[Path], typer.Argument(metavar="RUN RUN ...", help="Baseline first.")],
+    source: Source = None,
+    target: Target = None,
+    pairs: PairsFile = None,
+    source_heads: HeadsFile = None,
+    lowercase: Lowercase = False,
+    tokenize: Tokenize = "13a",
+    json: AsJson = False,
+) -> None:
+    """Is a run really better? Paired bootstrap over the same lines."""
+    from dataclasses import asdict
+
+    from regard import evaluation
+    from regard.config import check
+    from regard.metrics.text import TextMetrics
+
+    metrics = check(TextMetrics, {"lowercase": lowercase, "tokenize": tokenize})
+    rows = evaluation.compare(
+        runs,
+        source=source,
+        target=target,
+        pairs=pairs,
+        source_heads=source_heads,
+        metrics=metrics,
+        say=say,
+    )
+    if json:
+        print_json([asdict(row) for row in rows])
+        return
+    for row in rows:
+        chance = "baseline" if row.p_value is None else f"p = {row.p_value:.4f}"
+        typer.echo(f"{row.metric}\t{row.value:.2f} ± {row.margin:.2f}\t{chance}\t{row.name}")
+    for signature in dict.fromkeys(row.signature for row in rows):
+        typer.echo(signature)
+
+
+def _refuse_without_source(config: Any, given: Mapping[str, object]) -> None:
+    """Options that mean nothing to a language model."""
+    wrong = [name for name, value in given.items() if value]
+    if wrong and not config.reads_source:
+        raise Misuse(f"This is a language model, which has no use for {wrong[0]}: leave it out.")
+
+
+def _beam(config: Any, beam: Optional[int], best: int, length_penalty: Optional[float]) -> Search:
+    from regard.config import override
+
+    width = beam or max(config.beam, best)
+    chosen = [f"beam={width}", f"best={best}", f"scored={str(width > 1).lower()}"]
+    if length_penalty is not None:
+        chosen.append(f"length_penalty={length_penalty}")
+    search: Search = override(config, chosen)
+    return search
+
+
+def _sampling(
+    config: Any, best: int, temperature: float, top_k: int, top_p: float, seed: int
+) -> Search:
+    from regard.config import check
+    from regard.search.sample import Sample
+
+    values = {
+        "longest_ratio": config.longest_ratio,
+        "longest_extra": config.longest_extra,
+        "best": best,
+        "temperature": temperature,
+        "top_k": top_k,
+        "top_p": top_p,
+        "seed": seed,
+    }
+    return check(Sample, values)

@@ -1,0 +1,49 @@
+"""How good a model is while it trains: its loss, a score, and a few translations to look at."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import suppress
+
+import torch
+
+from regard.data.store import in_order
+from regard.data.tokenizer import Tokenizers
+from regard.inspection.snapshot import SENTENCES, snapshot
+from regard.metrics.text import quick_score
+from regard.models.base import Model
+from regard.predict import Predictor
+from regard.run import Run
+from regard.search.beam import Beam
+from regard.training.trainer import Scores
+
+
+def validator(run: Run, sides: Tokenizers) -> Callable[[Model, int], Scores]:
+    """Loss over the validation data, and a score of its first lines translated greedily.
+
+    What becomes of the very first ones is kept, for `regard watch`.
+    """
+    settings = run.config.training
+    store = run.store("valid")
+    wanted = SENTENCES if settings.metric == "loss" else settings.validation_lines
+    sources, references = run.validation_text(wanted)
+    heads = run.validation_heads(wanted)
+    if not run.config.reads_source:
+        sources = [" ".join(line.split()[:3]) for line in references]  # to go on from
+
+    @torch.inference_mode()
+    def validate(model: Model, step: int) -> Scores:
+        losses = [model(batch) for batch in in_order(store, run.config.batch.tokens)]
+        tokens = sum(loss.tokens for loss in losses)
+        scores = {"loss": sum(float(loss.likelihood) for loss in losses) / tokens}
+        greedy = Beam(beam=1, scored=False)
+        predictor = Predictor(model, sides, greedy, reads_heads=run.config.reads_heads)
+        outputs = predictor(sources, heads)
+        if settings.metric != "loss":
+            scores[settings.metric] = quick_score(settings.metric, outputs, references)
+        few = (lines[:SENTENCES] for lines in (sources, references, outputs))
+        with suppress(OSError):  # a full disk is told of when a checkpoint is saved
+            run.keep_snapshot(step, snapshot(predictor, *few))
+        return scores
+
+    return validate
