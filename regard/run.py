@@ -40,6 +40,9 @@ LONGEST_SHORTLIST = 100
 FREQUENT = 200
 """Target pieces that are on every shortlist."""
 
+LARGE = 20_000_000
+"""Parameters from which on a model is trained by one process."""
+
 
 class Run:
     """config.json, data.json, the tokenizers, the encoded data, checkpoints and the journal.
@@ -121,14 +124,25 @@ class Run:
         write_json(self.path / "plan.json", {"steps": steps})
 
     def processes(self) -> int:
-        """How many processes train it, decided once: another number gives other last digits."""
+        """How many processes train it, decided once: another number gives other last digits.
+
+        A large model has one, of as many threads as there are cores: its products keep them busy,
+        and each further process would need its own weights and moments, and all gradients a step.
+        """
         path = self.path / "processes.json"
         if not path.exists():
-            write_json(path, {"processes": self.config.training.processes or cores()})
+            by_size = 1 if self._size() >= LARGE else cores()
+            write_json(path, {"processes": self.config.training.processes or by_size})
         try:
             return int(read_json(path)["processes"])
         except (KeyError, TypeError, ValueError):
             raise Misuse(f"{path} was damaged: restore it from a copy.") from None
+
+    def _size(self) -> int:
+        sides = self.tokenizers()
+        with torch.device("meta"):
+            model = self.config.model.build(sides.source.size, sides.target.size)
+        return sum(parameter.numel() for parameter in model.parameters())
 
     @property
     def profile(self) -> Profile:
