@@ -99,6 +99,7 @@ def regard(name: str, folder: Path, seconds: float) -> float:
         settings = [
             f"model.dropout={DROPOUT}",
             "training.dropout_begin=1",
+            "training.agreement=0",
             "batch.tokens=4096",
             "training.metric=loss",
             f"training.validate_every={steps}",
