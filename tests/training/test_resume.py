@@ -187,7 +187,7 @@ def test_a_signal_in_the_middle_of_a_validation_ends_it_and_it_is_done_on_resumi
         return 0.0
 
     with monkeypatch.context() as patch:
-        patch.setattr("regard.experiment.quick_score", interrupted)
+        patch.setattr("regard.validation.quick_score", interrupted)
         with pytest.raises(Stopped):
             train_small(tmp_path / "broken", corpus, *settings)
     assert finished == []
@@ -298,7 +298,7 @@ def test_a_score_that_is_not_a_number_is_never_the_best(
     tmp_path: Path, corpus: Corpus, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     scores = iter([float("nan"), 1.0, float("nan"), 0.5])
-    monkeypatch.setattr("regard.experiment.quick_score", lambda *arguments: next(scores))
+    monkeypatch.setattr("regard.validation.quick_score", lambda *arguments: next(scores))
     run = train_small(tmp_path / "run", corpus, "training.validate_every=2")
     best = run.checkpoints().best()
     assert best is not None
