@@ -43,7 +43,7 @@ def test_another_family_differs_in_every_setting_of_its_own() -> None:
 
 def test_settings_cannot_be_changed_in_place() -> None:
     with pytest.raises(ValidationError):
-        find_recipe("tiny").model.layers = 3  # type: ignore[misc]
+        find_recipe("tiny").model.layers = 3
 
 
 @pytest.mark.parametrize(
@@ -73,7 +73,7 @@ def test_what_is_wrong_is_named_with_its_path(assignment: str, sentence: str) ->
 
 @pytest.mark.parametrize("member", get_args(get_args(Architecture)[0]))
 def test_a_misspelt_key_of_any_family_is_refused_with_the_nearest(member: type) -> None:
-    kind = member.model_fields["kind"].default  # type: ignore[attr-defined]
+    kind = member.model_fields["kind"].default
     with pytest.raises(Misuse, match=r"no setting 'model\.widht'\. Did you mean 'width'"):
         check(Config, {"model": {"kind": kind, "widht": 3}})
 

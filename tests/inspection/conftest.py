@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -54,6 +55,8 @@ def browser() -> Iterator[Any]:
     """A real Chromium without a window."""
     program, driver = shutil.which("chromium"), shutil.which("chromedriver")
     if program is None or driver is None:
+        if os.environ.get("CI"):
+            pytest.fail("CI must try pages in a browser: install chromium and chromium-driver")
         pytest.skip("no chromium and chromedriver here: pages are not tried in a browser")
     from selenium import webdriver
 

@@ -93,7 +93,7 @@ def test_the_right_heads_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(aligning, "each_pair", examples)
     for known in (gold, None):
-        chosen = choose(None, [("", "")] * 5, "grow-diag", known)  # type: ignore[arg-type]
+        chosen = choose(None, [("", "")] * 5, "grow-diag", known)
         assert (1, 2) in chosen.best.heads.places
         assert chosen.best.heads.moment == "writing"
         assert chosen.best.error == 0

@@ -235,12 +235,12 @@ def no_source(rows: int) -> Padded:
 def test_a_memory_of_one_size() -> None:
     """However long the target: linear attention keeps sums, a window its last places."""
     for kind in ("linear", "window"):
-        mixing, memory = build(kind), build(kind).start(2)  # type: ignore[arg-type]
+        mixing, memory = build(kind), build(kind).start(2)
         sizes = []
         for start in range(0, 40, 10):
             reading = reading_of(2, 10, start)
             _, memory = mixing.read(some_input(2, 10), memory, reading)
-            sizes.append(sum(part.numel() for part in memory.past))  # type: ignore[union-attr]
+            sizes.append(sum(part.numel() for part in memory.past))
         assert memory.shared == ()
         assert len(set(sizes)) == 1
 

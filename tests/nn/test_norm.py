@@ -62,7 +62,7 @@ def test_the_statistics_are_kept_and_averaged_with_the_weights() -> None:
     assert name in collect(model)
     row = Padded.of([[4, 5, 6, EOS], [7, EOS]])
     for kind in ("ema", "last"):
-        average = AverageSettings(kind=kind, every=1).build(model)  # type: ignore[arg-type]
+        average = AverageSettings(kind=kind, every=1).build(model)
         for step in range(1, 4):
             model(Batch(row, row))
             average.update(step)

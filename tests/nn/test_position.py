@@ -113,9 +113,9 @@ def test_rotary_products_depend_on_distance() -> None:
 def test_only_some_kinds_are_added() -> None:
     x = torch.randn(1, 3, 16)
     for kind in ("rotary", "shaw", "alibi", "none"):
-        assert torch.equal(input_position(kind, 16, 9).add(x, 0), x)  # type: ignore[arg-type]
+        assert torch.equal(input_position(kind, 16, 9).add(x, 0), x)
     for kind in ("sinusoidal", "learned"):
-        assert not torch.equal(input_position(kind, 16, 9).add(x, 0), x)  # type: ignore[arg-type]
+        assert not torch.equal(input_position(kind, 16, 9).add(x, 0), x)
 
 
 def test_a_config_of_before_there_were_mixers_loads() -> None:

@@ -174,7 +174,7 @@ def test_samples_come_as_often_as_they_are_probable() -> None:
     same = State(torch.zeros(draws, dtype=torch.long), state.past)
     found = Sample().find(step, same, torch.full((draws,), 3))
     drawn = [hypotheses[0].tokens for hypotheses in found]
-    scores, _ = step(torch.tensor([[BOS]]), State(torch.zeros(1).long(), state.past[:1]))  # type: ignore[index]
+    scores, _ = step(torch.tensor([[BOS]]), State(torch.zeros(1).long(), state.past[:1]))
     chances = scores[0, [*WORDS, EOS]].softmax(0).tolist()  # the others are ruled out
     for token, chance in zip(WORDS, chances, strict=False):
         share = sum(bool(tokens) and tokens[0] == token for tokens in drawn) / draws

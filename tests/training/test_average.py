@@ -59,7 +59,7 @@ def test_the_model_has_its_own_weights_again_after_the_average_even_after_an_err
     kind: str,
 ) -> None:
     model = nn.Linear(3, 2, bias=False)
-    average = AverageSettings(kind=kind, every=1).build(model)  # type: ignore[arg-type]
+    average = AverageSettings(kind=kind, every=1).build(model)
     wander(model, 1)
     average.update(1)
     own = wander(model, 2)

@@ -33,7 +33,7 @@ def test_the_linear_schedule_rises_then_falls_to_zero_after_the_last_step() -> N
 def test_a_budget_smaller_than_the_warm_up_still_learns_and_never_exceeds_the_rate(
     schedule: str, steps: int
 ) -> None:
-    settings = OptimizerSettings(schedule=schedule, rate=1.0, warmup=500)  # type: ignore[arg-type]
+    settings = OptimizerSettings(schedule=schedule, rate=1.0, warmup=500)
     rates = [settings.rate_at(step, steps) for step in range(1, steps + 1)]
     assert max(rates) == 1.0
     assert min(rates) > 0
@@ -41,7 +41,7 @@ def test_a_budget_smaller_than_the_warm_up_still_learns_and_never_exceeds_the_ra
 
 @pytest.mark.parametrize("kind", ["adam", "adamw"])
 def test_a_restored_optimiser_goes_on_bit_for_bit(kind: str) -> None:
-    settings = OptimizerSettings(kind=kind)  # type: ignore[arg-type]
+    settings = OptimizerSettings(kind=kind)
 
     def steps(model: nn.Module, optimizer: torch.optim.Optimizer, numbers: range) -> None:
         for number in numbers:

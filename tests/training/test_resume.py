@@ -50,7 +50,7 @@ def settings_for(model: Any, kind: str) -> Config:
         model=model.model_copy(update={"dropout": 0.2}),
         training=TrainingSettings(
             optimizer=OptimizerSettings(warmup=3),
-            average=AverageSettings(kind=kind, count=2, every=2),  # type: ignore[arg-type]
+            average=AverageSettings(kind=kind, count=2, every=2),
             accumulate=2,
             log_every=3,
             validate_every=4,
