@@ -23,7 +23,7 @@ from typing import Any
 
 import torch
 
-from regard.nn.blocks import Anatomy, EncoderLayer
+from regard.nn.blocks import Anatomy, SelfLayer
 from regard.nn.mixers.places import Places
 from regard.nn.probe import capture
 
@@ -44,7 +44,7 @@ def measure(kind: str, length: int) -> Point:
         width=WIDTH, inner=INNER, heads=HEADS, dropout=0.0, placement="pre", longest=length
     )
     mixer: Any = "full" if kind == "explicit" else kind
-    layer = EncoderLayer(anatomy, mixer, 0)
+    layer = SelfLayer(anatomy, mixer, 0)
     x = torch.randn(1, length, WIDTH, requires_grad=True)
     real = torch.arange(length)[None] < length - length // 16
     before = peak()

@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from regard.config import Settings
 from regard.data.batch import Padded
 from regard.models.base import Decoder, Encoded, Encoder, EncoderDecoder
-from regard.nn.blocks import Anatomy, CausalLayer, Embedding, Placement
+from regard.nn.blocks import Anatomy, Embedding, Placement, SelfLayer
 from regard.nn.dropout import Dropout
 from regard.nn.embedding import embed
 from regard.nn.mixers import MixerKind, MixerSizes, check_mixers, in_turn
@@ -160,7 +160,7 @@ class AttentionLanguage(Decoder):
         position = input_position(c.position, c.width, c.max_length)
         self.embedding = Embedding(tokens, position, c.dropout, c.scale_embeddings)
         layers = [
-            CausalLayer(anatomy, mixer, number)
+            SelfLayer(anatomy, mixer, number)
             for number, mixer in enumerate(in_turn(c.mixers, c.layers))
         ]
         self.uses_columns = any(layer.attention.uses_columns for layer in layers)
@@ -169,7 +169,7 @@ class AttentionLanguage(Decoder):
 
     def start(self, encoded: Encoded) -> State:
         rows = len(encoded.output)
-        memories = [cast(CausalLayer, layer).attention.start(rows) for layer in self.layers]
+        memories = [cast(SelfLayer, layer).attention.start(rows) for layer in self.layers]
         return State(
             shared=tuple(memory.shared for memory in memories),
             past=(encoded.mask.new_ones(rows, 0), tuple(memory.past for memory in memories)),
@@ -182,7 +182,7 @@ class AttentionLanguage(Decoder):
         x = self.embedding(tokens, state.length)  # (R, T, D)
         memories = []
         for layer, *kept in zip(self.layers, shared, past, strict=True):
-            x, memory = layer(x, Memory(*kept), reading)
+            x, memory = cast(SelfLayer, layer).read(x, Memory(*kept), reading)
             memories.append(memory)
         return self.norm(x, reading), state.advance(
             past=(reading.own if self.uses_columns else seen, tuple(m.past for m in memories)),

@@ -11,7 +11,7 @@ from regard.config import Settings
 from regard.data.batch import Padded
 from regard.models.base import Decoder, Encoded, Encoder, EncoderDecoder
 from regard.nn.attention import KeysValues, hide
-from regard.nn.blocks import Anatomy, DecoderLayer, Embedding, EncoderLayer, Placement
+from regard.nn.blocks import Anatomy, DecoderLayer, Embedding, Placement, SelfLayer
 from regard.nn.embedding import Tying, share_embeddings
 from regard.nn.mixers import MixerKind, MixerSizes, check_mixers, in_turn
 from regard.nn.mixers.base import Memory
@@ -138,7 +138,7 @@ class TransformerEncoder(Encoder):
         self.embedding = Embedding(tokens, position, c.dropout, c.scale_embeddings)
         self.order: Order = TreeOrder(c.width) if c.position == "syntax" else LineOrder()
         self.layers = nn.ModuleList(
-            EncoderLayer(anatomy, mixer, number)
+            SelfLayer(anatomy, mixer, number)
             for number, mixer in enumerate(in_turn(c.mixers, c.layers))
         )
         self.norm = anatomy.last_norm()

@@ -195,8 +195,9 @@ class FeedForward(nn.Module):
         return self.contract(torch.relu(self.expand(x)))
 
 
-class EncoderLayer(nn.Module):
-    """Self-attention, then a feed-forward network."""
+class SelfLayer(nn.Module):
+    """Self-attention, then a feed-forward network: a layer of an encoder, which sees the whole
+    sequence, or of a language model, which reads on."""
 
     def __init__(self, anatomy: Anatomy, mixer: MixerKind, number: int) -> None:
         super().__init__()
@@ -208,28 +209,17 @@ class EncoderLayer(nn.Module):
     def forward(self, x: Tensor, places: Places) -> Tensor:
         """x (B, S, D)."""
         y = self.attention(self.around_attention.enter(x, places), places)
-        x = self.around_attention.leave(x, y, places)
-        y = self.feed_forward(self.around_feed_forward.enter(x, places))
-        return self.around_feed_forward.leave(x, y, places)
+        return self._think(self.around_attention.leave(x, y, places), places)
 
-
-class CausalLayer(nn.Module):
-    """Self-attention over the text so far, then a feed-forward network."""
-
-    def __init__(self, anatomy: Anatomy, mixer: MixerKind, number: int) -> None:
-        super().__init__()
-        self.attention = anatomy.mixing(mixer, number)
-        self.feed_forward = anatomy.feed_forward()
-        self.around_attention = anatomy.around(mixer != "none")
-        self.around_feed_forward = anatomy.around(anatomy.inner > 0)
-
-    def forward(self, x: Tensor, memory: Memory, reading: Reading) -> tuple[Tensor, Memory]:
+    def read(self, x: Tensor, memory: Memory, reading: Reading) -> tuple[Tensor, Memory]:
         """x (B x copies, T, D), and what is remembered of earlier places."""
         y = self.around_attention.enter(x, reading)
         y, memory = self.attention.read(y, memory, reading)
-        x = self.around_attention.leave(x, y, reading)
-        y = self.feed_forward(self.around_feed_forward.enter(x, reading))
-        return self.around_feed_forward.leave(x, y, reading), memory
+        return self._think(self.around_attention.leave(x, y, reading), reading), memory
+
+    def _think(self, x: Tensor, places: Places | Reading) -> Tensor:
+        y = self.feed_forward(self.around_feed_forward.enter(x, places))
+        return self.around_feed_forward.leave(x, y, places)
 
 
 class DecoderLayer(nn.Module):

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Optional, cast
+from typing import Optional
 
 import torch
 from torch import Tensor
 from torch.nn import functional
 
-from regard.nn.attention import KeysValues, hide
+from regard.nn.attention import hide
 from regard.nn.mixers.base import Memory, SoftmaxMixer
-from regard.nn.mixers.full import beside
+from regard.nn.mixers.full import more_columns
 from regard.nn.mixers.places import Places, Reading
 from regard.nn.position import Position
 
@@ -121,9 +121,7 @@ class BigBird(SoftmaxMixer):
             mixed, weights = self._mix(query, key, value, chosen, sight)
             self._hand_over(weights)
             return mixed, Memory(shared=(key, value))
-        before = cast(KeysValues, memory.shared)
-        key = torch.cat([before[0], beside(key, reading.sentences)], dim=2)
-        value = torch.cat([before[1], beside(value, reading.sentences)], dim=2)
+        key, value = more_columns(memory, key, value, reading.sentences)
         return self._pick(query, key, value, reading), Memory(shared=(key, value))
 
     def _see(

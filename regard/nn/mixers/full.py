@@ -39,9 +39,8 @@ class Full(SoftmaxMixer):
     ) -> tuple[Tensor, Memory]:
         if reading.whole:
             return self._look_back(query, key, value, reading), Memory(shared=(key, value))
-        before, sentences = cast(KeysValues, memory.shared), reading.sentences
-        key = torch.cat([before[0], beside(key, sentences)], dim=2)
-        value = torch.cat([before[1], beside(value, sentences)], dim=2)
+        sentences = reading.sentences
+        key, value = more_columns(memory, key, value, sentences)
         mask = None if reading.own_alone else reading.mask
         distance = reading.distance if self.position.relative else None
         mixed, weights = self.attend(beside(query, sentences), key, value, mask, distance)
@@ -60,6 +59,15 @@ class Full(SoftmaxMixer):
         if weights is not None:
             self.hand_over(weights)
         return mixed
+
+
+def more_columns(memory: Memory, key: Tensor, value: Tensor, sentences: int) -> KeysValues:
+    """The columns of a memory with T more of each hypothesis (B x copies, H, T, K) after them."""
+    before = cast(KeysValues, memory.shared)
+    return (
+        torch.cat([before[0], beside(key, sentences)], dim=2),
+        torch.cat([before[1], beside(value, sentences)], dim=2),
+    )
 
 
 def beside(x: Tensor, sentences: int) -> Tensor:
