@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/ready
 
-.PHONY: demo test browser check learn faults bench bench-quality bench-growth bench-mixers bench-scan bench-listops clean
+.PHONY: demo test browser check learn faults bench bench-quality bench-growth bench-mixers bench-scan bench-listops bench-alignments clean
 
 demo: $(READY)
 	$(BIN)/regard demo
@@ -62,6 +62,13 @@ bench-scan: $(READY)
 
 bench-listops: $(READY)
 	$(BIN)/python -m benchmarks.listops --runs $(LISTOPS_RUNS) --output benchmarks/listops.json
+
+TATOEBA ?= ../shared/data/tatoeba-en-de
+GOLD ?= ../shared/data/word-alignment
+ALIGNMENT_RUNS ?= benchmarks/runs/alignments
+
+bench-alignments: $(READY)
+	$(BIN)/python -m benchmarks.alignments --pairs $(TATOEBA) --gold $(GOLD) --runs $(ALIGNMENT_RUNS) --output benchmarks/alignments.json
 
 $(BENCH)/ready: pyproject.toml constraints.txt benchmarks/requirements.txt
 	test -x $(BENCH)/bin/python || $(PYTHON) -m venv $(BENCH)
