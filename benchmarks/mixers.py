@@ -40,9 +40,7 @@ Point = dict[str, float]
 def measure(kind: str, length: int) -> Point:
     """Seconds of one pass there and back, and the megabytes it needs beyond the layer's own."""
     torch.manual_seed(0)
-    anatomy = Anatomy(
-        width=WIDTH, inner=INNER, heads=HEADS, dropout=0.0, placement="pre", longest=length
-    )
+    anatomy = Anatomy(width=WIDTH, inner=INNER, heads=HEADS, dropout=0.0, max_length=length)
     mixer: Any = "full" if kind == "explicit" else kind
     layer = SelfLayer(anatomy, mixer, 0)
     x = torch.randn(1, length, WIDTH, requires_grad=True)

@@ -77,7 +77,7 @@ class Config(Settings):
     @property
     def reads_heads(self) -> bool:
         """True for a model whose positions are places in the dependency tree of the source."""
-        return self.model.kind == "transformer" and self.model.position == "syntax"
+        return self.model.kind == "transformer" and self.model.reads_trees
 
 
 def tiny() -> Config:

@@ -8,18 +8,16 @@ import torch
 from pydantic import Field, model_validator
 from torch import Tensor, nn
 
-from regard.config import Settings
 from regard.data.batch import Padded
 from regard.models.base import Decoder, Encoded, Encoder, EncoderDecoder
-from regard.nn.blocks import Anatomy, Embedding, Placement, SelfLayer
+from regard.nn.blocks import Anatomy, Embedding, SelfLayer
 from regard.nn.dropout import Dropout
 from regard.nn.embedding import embed
 from regard.nn.mixers import MixerKind, MixerSizes, check_mixers, in_turn
 from regard.nn.mixers.base import Memory
 from regard.nn.mixers.places import Reading
-from regard.nn.norm import Normalisation
 from regard.nn.output import Projection
-from regard.nn.position import Position, PositionKind, input_position
+from regard.nn.position import Position
 from regard.nn.recurrent import CellKind, Stack
 from regard.nn.recurrent import Memory as CellMemory
 from regard.nn.state import State, Tree
@@ -41,37 +39,22 @@ OF_ATTENTION = (
 """Settings that a recurrent cell has no use for."""
 
 
-class LanguageConfig(Settings):
+class LanguageConfig(Anatomy):
     """Unless another cell is given: a Transformer's decoder without a source."""
 
     kind: Literal["language"] = "language"
     cell: Literal["attention", "rnn", "gru", "lstm"] = "attention"
     layers: int = Field(default=4, ge=1)
-    width: int = Field(default=128, ge=2)
-    inner: int = Field(default=256, ge=0)  # 0: no feed-forward network
-    heads: int = Field(default=4, ge=1)
     mixers: tuple[MixerKind, ...] = Field(default=("full",), min_length=1)  # in turn over layers
-    mixing: MixerSizes = MixerSizes()
-    scale_scores: bool = True  # by 1 / sqrt of a head's width
-    residual: bool = True
-    normalisation: Normalisation = "layer"
-    norm: Placement = "pre"
-    position: PositionKind = "sinusoidal"
-    max_length: int = Field(default=1024, ge=1)  # for learned positions alone
-    farthest: int = Field(default=16, ge=1)  # for shaw positions: beyond it all is equally far
-    scale_embeddings: bool = True
     tying: Literal["none", "target"] = "target"
-    dropout: float = Field(default=0.1, ge=0, lt=1)
     smoothing: float = Field(default=0.0, ge=0, lt=1)  # any makes the perplexity worse
 
     @model_validator(mode="after")
     def _fits(self) -> LanguageConfig:
-        if self.cell != "attention":
+        if self.cell == "attention":
+            self.check_width()
+        else:
             self._must_be_recurrent()
-        elif self.width % self.heads:
-            raise ValueError(f"a width of {self.width} cannot be split among {self.heads} heads")
-        elif self.width % 2 or (self.position == "rotary" and self.width // self.heads % 2):
-            raise ValueError("positions need an even width, rotary ones an even width of each head")
         check_mixers(self.mixers, self.layers, self.position, causal=True)
         return self
 
@@ -79,22 +62,6 @@ class LanguageConfig(Settings):
         for name in OF_ATTENTION:
             if getattr(self, name) != type(self).model_fields[name].default:
                 raise ValueError(f"'{name}' is for cell=attention alone, and this is {self.cell}")
-
-    def anatomy(self) -> Anatomy:
-        return Anatomy(
-            width=self.width,
-            inner=self.inner,
-            heads=self.heads,
-            dropout=self.dropout,
-            placement=self.norm,
-            normalisation=self.normalisation,
-            residual=self.residual,
-            scaled=self.scale_scores,
-            position=self.position,
-            farthest=self.farthest,
-            longest=self.max_length,
-            sizes=self.mixing,
-        )
 
     def build(self, source_size: int, target_size: int) -> EncoderDecoder:
         tokens = embed(target_size, self.width)
@@ -156,16 +123,14 @@ class AttentionLanguage(Decoder):
 
     def __init__(self, config: LanguageConfig, tokens: nn.Embedding) -> None:
         super().__init__()
-        c, anatomy = config, config.anatomy()
-        position = input_position(c.position, c.width, c.max_length)
-        self.embedding = Embedding(tokens, position, c.dropout, c.scale_embeddings)
+        self.embedding = config.embedding(tokens)
         layers = [
-            SelfLayer(anatomy, mixer, number)
-            for number, mixer in enumerate(in_turn(c.mixers, c.layers))
+            SelfLayer(config, mixer, number)
+            for number, mixer in enumerate(in_turn(config.mixers, config.layers))
         ]
         self.uses_columns = any(layer.attention.uses_columns for layer in layers)
         self.layers = nn.ModuleList(layers)
-        self.norm = anatomy.last_norm()
+        self.norm = config.last_norm()
 
     def start(self, encoded: Encoded) -> State:
         rows = len(encoded.output)

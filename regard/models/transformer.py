@@ -7,23 +7,20 @@ from typing import Any, Literal, Optional, cast
 from pydantic import Field, model_validator
 from torch import Tensor, nn
 
-from regard.config import Settings
 from regard.data.batch import Padded
 from regard.models.base import Decoder, Encoded, Encoder, EncoderDecoder
 from regard.nn.attention import KeysValues, hide
-from regard.nn.blocks import Anatomy, DecoderLayer, Embedding, Placement, SelfLayer
+from regard.nn.blocks import Anatomy, DecoderLayer, Placement, SelfLayer
 from regard.nn.embedding import Tying, share_embeddings
 from regard.nn.mixers import MixerKind, MixerSizes, check_mixers, in_turn
 from regard.nn.mixers.base import Memory
 from regard.nn.mixers.places import Reading
-from regard.nn.norm import Normalisation
 from regard.nn.order import LineOrder, Order, TreeOrder
 from regard.nn.output import Projection
-from regard.nn.position import PositionKind, input_position
 from regard.nn.state import State, Tree
 
 
-class TransformerConfig(Settings):
+class TransformerConfig(Anatomy):
     """The sizes of the `tiny` recipe unless others are given.
 
     The mixers are taken in turn over the layers: window, full with four layers is window, full,
@@ -33,56 +30,28 @@ class TransformerConfig(Settings):
     kind: Literal["transformer"] = "transformer"
     layers: int = Field(default=4, ge=1)
     decoder_layers: Optional[int] = Field(default=None, ge=1)  # None: as many as the encoder
-    width: int = Field(default=128, ge=2)
-    inner: int = Field(default=256, ge=0)  # 0: no feed-forward network
-    heads: int = Field(default=4, ge=1)
     mixers: tuple[MixerKind, ...] = Field(default=("full",), min_length=1)
     decoder_mixers: tuple[MixerKind, ...] = Field(default=("full",), min_length=1)
-    mixing: MixerSizes = MixerSizes()
-    scale_scores: bool = True  # by 1 / sqrt of a head's width
-    residual: bool = True
-    normalisation: Normalisation = "layer"
     norm: Placement = "post"
-    position: PositionKind = "sinusoidal"
-    max_length: int = Field(default=1024, ge=1)  # for learned positions and linformer alone
-    farthest: int = Field(default=16, ge=1)  # for shaw, syntax: beyond it all is equally far
     tying: Tying = "all"
-    scale_embeddings: bool = True
-    dropout: float = Field(default=0.1, ge=0, lt=1)
     smoothing: float = Field(default=0.1, ge=0, lt=1)
 
     @model_validator(mode="after")
     def _fits(self) -> TransformerConfig:
-        if self.width % self.heads:
-            raise ValueError(f"a width of {self.width} cannot be split among {self.heads} heads")
-        if self.width % 2 or (self.position == "rotary" and self.width // self.heads % 2):
-            raise ValueError("positions need an even width, rotary ones an even width of each head")
+        self.check_width()
         check_mixers(self.mixers, self.layers, self.position, causal=False)
         decoder_layers = self.decoder_layers or self.layers
-        check_mixers(self.decoder_mixers, decoder_layers, self.decoder_position, causal=True)
+        check_mixers(self.decoder_mixers, decoder_layers, self.decoder.position, causal=True)
         return self
 
     @property
-    def decoder_position(self) -> PositionKind:
-        """The target has no tree."""
-        return "sinusoidal" if self.position == "syntax" else self.position
+    def decoder(self) -> Anatomy:
+        """Of the decoder's layers: the target has no tree."""
+        return self.model_copy(update={"position": "sinusoidal"}) if self.reads_trees else self
 
-    def anatomy(self, position: PositionKind) -> Anatomy:
-        """Of the layers on a side with this kind of position."""
-        return Anatomy(
-            width=self.width,
-            inner=self.inner,
-            heads=self.heads,
-            dropout=self.dropout,
-            placement=self.norm,
-            normalisation=self.normalisation,
-            residual=self.residual,
-            scaled=self.scale_scores,
-            position=position,
-            farthest=self.farthest,
-            longest=self.max_length,
-            sizes=self.mixing,
-        )
+    @property
+    def reads_trees(self) -> bool:
+        return self.position == "syntax"
 
     def build(self, source_size: int, target_size: int) -> EncoderDecoder:
         source, target, weight = share_embeddings(source_size, target_size, self.width, self.tying)
@@ -133,15 +102,13 @@ class TransformerConfig(Settings):
 class TransformerEncoder(Encoder):
     def __init__(self, config: TransformerConfig, tokens: nn.Embedding) -> None:
         super().__init__()
-        c, anatomy = config, config.anatomy(config.position)
-        position = input_position(c.position, c.width, c.max_length)
-        self.embedding = Embedding(tokens, position, c.dropout, c.scale_embeddings)
-        self.order: Order = TreeOrder(c.width) if c.position == "syntax" else LineOrder()
+        self.embedding = config.embedding(tokens)
+        self.order: Order = TreeOrder(config.width) if config.reads_trees else LineOrder()
         self.layers = nn.ModuleList(
-            SelfLayer(anatomy, mixer, number)
-            for number, mixer in enumerate(in_turn(c.mixers, c.layers))
+            SelfLayer(config, mixer, number)
+            for number, mixer in enumerate(in_turn(config.mixers, config.layers))
         )
-        self.norm = anatomy.last_norm()
+        self.norm = config.last_norm()
 
     def forward(self, source: Padded) -> Encoded:
         places = self.order.places(source)
@@ -158,9 +125,8 @@ class TransformerDecoder(Decoder):
 
     def __init__(self, config: TransformerConfig, tokens: nn.Embedding) -> None:
         super().__init__()
-        c, anatomy = config, config.anatomy(config.decoder_position)
-        position = input_position(c.decoder_position, c.width, c.max_length)
-        self.embedding = Embedding(tokens, position, c.dropout, c.scale_embeddings)
+        c, anatomy = config, config.decoder
+        self.embedding = anatomy.embedding(tokens)
         layers = [
             DecoderLayer(anatomy, mixer, number)
             for number, mixer in enumerate(in_turn(c.decoder_mixers, c.decoder_layers or c.layers))

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass, field
 from typing import Literal
 
 import torch
+from pydantic import Field
 from torch import Tensor, nn
 
+from regard.config import Settings
 from regard.nn.attention import CrossAttention, KeysValues, join_heads, split_heads
 from regard.nn.dropout import Dropout
 from regard.nn.linear import linear
@@ -16,7 +17,7 @@ from regard.nn.mixers import MixerKind, MixerSizes, build_mixer
 from regard.nn.mixers.base import Memory, Mixer
 from regard.nn.mixers.places import Places, Reading
 from regard.nn.norm import Normalisation, build_norm
-from regard.nn.position import Position, PositionKind, score_position
+from regard.nn.position import Position, PositionKind, input_position, score_position
 
 Placement = Literal["pre", "post"]
 
@@ -38,35 +39,52 @@ class Embedding(nn.Module):
         return self.dropout(self.position.add(self.tokens(tokens) * self.scale, start))
 
 
-@dataclass(frozen=True)
-class Anatomy:
-    """What all layers of a stack have in common, as the config says; it makes their parts."""
+class Anatomy(Settings):
+    """What all layers of a stack have in common; it makes their parts."""
 
-    width: int
-    inner: int  # 0: no feed-forward network
-    heads: int
-    dropout: float
-    placement: Placement
-    normalisation: Normalisation = "layer"
+    width: int = Field(default=128, ge=2)
+    inner: int = Field(default=256, ge=0)  # 0: no feed-forward network
+    heads: int = Field(default=4, ge=1)
+    mixing: MixerSizes = MixerSizes()
+    scale_scores: bool = True  # by 1 / sqrt of a head's width
     residual: bool = True
-    scaled: bool = True  # scores are divided by sqrt(K)
+    normalisation: Normalisation = "layer"
+    norm: Placement = "pre"
     position: PositionKind = "sinusoidal"
-    farthest: int = 16  # of shaw positions
-    longest: int = 1024  # line, for linformer
-    sizes: MixerSizes = field(default_factory=MixerSizes)
+    max_length: int = Field(default=1024, ge=1)  # for learned positions and linformer alone
+    farthest: int = Field(default=16, ge=1)  # for shaw, syntax: beyond it all is equally far
+    scale_embeddings: bool = True
+    dropout: float = Field(default=0.1, ge=0, lt=1)
 
-    def mixing(self, kind: MixerKind, number: int) -> Mixing:
+    def check_width(self) -> None:
+        if self.width % self.heads:
+            raise ValueError(f"a width of {self.width} cannot be split among {self.heads} heads")
+        if self.width % 2 or (self.position == "rotary" and self.width // self.heads % 2):
+            raise ValueError("positions need an even width, rotary ones an even width of each head")
+
+    def embedding(self, tokens: nn.Embedding) -> Embedding:
+        position = input_position(self.position, self.width, self.max_length)
+        return Embedding(tokens, position, self.dropout, self.scale_embeddings)
+
+    def self_attention(self, kind: MixerKind, number: int) -> Mixing:
         if kind == "none":
             return NoMixing()
-        head_width = self.width // self.heads
-        position = score_position(self.position, self.heads, head_width, self.farthest)
+        width = self.width // self.heads
+        position = score_position(self.position, self.heads, width, self.farthest)
         mixer = build_mixer(
-            kind, self.sizes, self.heads, head_width, position, self.scaled, self.longest, number
+            kind,
+            self.mixing,
+            self.heads,
+            width,
+            position,
+            self.scale_scores,
+            self.max_length,
+            number,
         )
         return SelfAttention(self.width, self.heads, mixer)
 
     def source_attention(self) -> CrossAttention:
-        return CrossAttention(self.width, self.heads, self.scaled)
+        return CrossAttention(self.width, self.heads, self.scale_scores)
 
     def feed_forward(self) -> nn.Module:
         return FeedForward(self.width, self.inner) if self.inner else nn.Identity()
@@ -77,8 +95,7 @@ class Anatomy:
 
     def last_norm(self) -> nn.Module:
         """After all layers: with pre-norm nothing else has normalised their sum."""
-        kind = self.normalisation if self.placement == "pre" else "none"
-        return build_norm(kind, self.width)
+        return build_norm(self.normalisation if self.norm == "pre" else "none", self.width)
 
 
 class Around(nn.Module, ABC):
@@ -104,7 +121,7 @@ class AddNorm(Around):
         super().__init__()
         self.norm = build_norm(anatomy.normalisation, anatomy.width)
         self.dropout = Dropout(anatomy.dropout)
-        self.pre = anatomy.placement == "pre"
+        self.pre = anatomy.norm == "pre"
         self.residual = anatomy.residual
 
     def enter(self, x: Tensor, places: Places | Reading) -> Tensor:
@@ -201,7 +218,7 @@ class SelfLayer(nn.Module):
 
     def __init__(self, anatomy: Anatomy, mixer: MixerKind, number: int) -> None:
         super().__init__()
-        self.attention = anatomy.mixing(mixer, number)
+        self.attention = anatomy.self_attention(mixer, number)
         self.feed_forward = anatomy.feed_forward()
         self.around_attention = anatomy.around(mixer != "none")
         self.around_feed_forward = anatomy.around(anatomy.inner > 0)
@@ -227,7 +244,7 @@ class DecoderLayer(nn.Module):
 
     def __init__(self, anatomy: Anatomy, mixer: MixerKind, number: int) -> None:
         super().__init__()
-        self.attention = anatomy.mixing(mixer, number)
+        self.attention = anatomy.self_attention(mixer, number)
         self.source_attention = anatomy.source_attention()
         self.feed_forward = anatomy.feed_forward()
         self.around_attention = anatomy.around(mixer != "none")

@@ -40,14 +40,13 @@ def build(
         inner=0,
         heads=2,
         dropout=0.0,
-        placement="pre",
-        scaled=scaled,
+        scale_scores=scaled,
         position=position,
         farthest=3,
-        longest=2048,
-        sizes=sizes,
+        max_length=2048,
+        mixing=sizes,
     )
-    mixing = anatomy.mixing(kind, number=1)
+    mixing = anatomy.self_attention(kind, number=1)
     assert isinstance(mixing, SelfAttention)
     return mixing.eval()
 

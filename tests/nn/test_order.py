@@ -39,4 +39,4 @@ def test_a_line_without_its_tree_is_refused() -> None:
 def test_trees_are_for_full_attention_and_for_sources() -> None:
     with pytest.raises(ValueError, match="use the mixer full"):
         TransformerConfig(position="syntax", mixers=("window",))
-    assert TransformerConfig(position="syntax").decoder_position == "sinusoidal"
+    assert TransformerConfig(position="syntax").decoder.position == "sinusoidal"
