@@ -37,7 +37,7 @@ from regard.ladder.measure import Bucket, Estimate, Row, decoding_speed, length_
 from regard.ladder.report import Result, write_report
 from regard.ladder.rungs import STORY, Rung, read_rungs
 from regard.metrics.text import TextMetrics
-from regard.problem import Misuse, Stopped
+from regard.problem import Misuse, Problem, Stopped
 from regard.recipes import RECIPES
 from regard.run import Run
 from regard.search.beam import Beam
@@ -294,6 +294,69 @@ def test_a_stopped_ladder_goes_on_where_it_was(tmp_path: Path, corpus: dict[str,
     assert "All 2 rungs are done." in (out / "ladder.md").read_text()
 
 
+WILD = "wild=tiny:training.optimizer.rate=1e38,training.not_finite=stop"
+
+
+def test_a_rung_that_diverges_does_not_stop_the_others(
+    tmp_path: Path, corpus: dict[str, Path], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The first, whose tokenizer the second uses, with no other lines than those held out."""
+    out = tmp_path / "out"
+    files = [f"--{name}={corpus[name]}" for name in ("source", "target")]
+    settings = [f"--set={setting}" for setting in SMALL]
+    rest = [f"--output={out}", "--steps=6", "--quiet"]
+    assert main(["ladder", WILD, "tiny", *files, *settings, *rest]) == 1
+    *_, told, ended = capsys.readouterr().err.splitlines()
+    assert str(out / "ladder.html") in told
+    assert ended.startswith("regard: Of 2 rungs 1 could not be trained (wild):")
+    wild, tiny = json.loads((out / "ladder.json").read_text())["rungs"]
+    assert "Training stopped at step " in wild["problem"]
+    assert sorted(wild) == ["name", "problem", "recipe", "settings"]
+    assert tiny["steps"] == 6
+    text = (out / "ladder.md").read_text()
+    lines = [cells(line) for line in text.splitlines() if line.startswith("|")]
+    assert [line[0] for line in lines] == ["rung", "---", "wild", "tiny", "rung", "---", "tiny"]
+    assert lines[2][1:] == [wild["problem"], *[""] * (len(lines[0]) - 2)]
+    assert "1 of 2 rungs so far." in text
+    assert "Not trained: wild; the same command tries again." in text
+    written = (out / "ladder.html").read_text()
+    assert f'<td colspan="{len(lines[0]) - 1}">' in written
+    page = Page(written)
+    assert wild["problem"] in page.texts
+    assert page.texts.count("wild") == 1  # in the table, and not in the picture
+
+
+def test_the_same_command_tries_a_rung_again(tmp_path: Path, corpus: dict[str, Path]) -> None:
+    out, rungs = tmp_path / "out", [*PAIR, "wide=tiny:model.inner=32"]
+    said: list[str] = []
+    with at_step(4, lambda: stumble(Problem("It fell."))):
+        results = small(out, corpus, rungs, steps=2, say=said.append)
+    assert said[2:] == ["2 of 3: deep", "Rung deep: It fell.", "3 of 3: wide", "Measuring wide."]
+    assert [result.problem for result in results] == ["", "It fell.", ""]
+    assert [result.row is None for result in results] == [False, True, False]
+    assert saved_steps(out / "deep") == []
+    del said[:]
+    with at_step(3, crash):
+        results = small(out, corpus, rungs, steps=2, say=said.append)
+    assert said == ["1 of 3: tiny", "2 of 3: deep", "Measuring deep.", "3 of 3: wide"]
+    assert all(result.row for result in results)
+    assert "All 3 rungs are done." in (out / "ladder.md").read_text()
+
+
+@pytest.mark.parametrize("error", [Misuse("Wrong."), Stopped("Saved.", 15), KeyboardInterrupt()])
+def test_wrong_use_and_a_wish_to_stop_still_stop_at_once(
+    tmp_path: Path, corpus: dict[str, Path], error: BaseException
+) -> None:
+    with pytest.raises(type(error)), at_step(1, lambda: stumble(error)):
+        small(tmp_path / "out", corpus, PAIR, steps=1)
+    assert not (tmp_path / "out" / "deep").exists()
+    assert not (tmp_path / "out" / "ladder.md").exists()
+
+
+def stumble(error: BaseException) -> None:
+    raise error
+
+
 def test_rungs_share_the_tokenizer_unless_they_want_another(
     tmp_path: Path, corpus: dict[str, Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -540,6 +603,21 @@ def test_text_of_the_user_stays_text(tmp_path: Path) -> None:
     assert text.count("<script>") == text.count(r"\<script>") == 3
     assert text.count("`") == text.count(r"\`")
     assert r"\[a](b)" in text
+
+
+def test_a_ladder_of_nothing_but_problems_is_told_too(tmp_path: Path) -> None:
+    wicked = "</td><script>alert(1)</script> | `x`\nlower it."
+    results = [Result(Rung(name, "tiny"), None, wicked) for name in "ab"]
+    write_report(tmp_path, results, [])
+    page = Page((tmp_path / "ladder.html").read_text())
+    assert page.seen.count("table") == page.seen.count("svg") == 1
+    assert "script" not in page.seen
+    assert "".join(page.texts).count(wicked) == 2
+    text = (tmp_path / "ladder.md").read_text()
+    lines = [cells(line) for line in text.splitlines() if line.startswith("|")]
+    assert [line[0] for line in lines] == ["rung", "---", "a", "b"]
+    assert len({len(line) for line in lines}) == 1
+    assert text.count("<script>") == text.count(r"\<script>") == 2
 
 
 def test_any_number_of_rungs_can_be_drawn() -> None:

@@ -19,7 +19,7 @@ from regard.cli.options import (
     print_json,
     say,
 )
-from regard.problem import Misuse
+from regard.problem import Misuse, Problem
 
 
 def train(
@@ -90,12 +90,15 @@ def ladder(
     source: Source = None,
     target: Target = None,
     pairs: PairsFile = None,
+    source_heads: HeadsFile = None,
     valid_source: Source = None,
     valid_target: Target = None,
     valid_pairs: PairsFile = None,
+    valid_source_heads: HeadsFile = None,
     test_source: Source = None,
     test_target: Target = None,
     test_pairs: PairsFile = None,
+    test_source_heads: HeadsFile = None,
     steps: Annotated[Optional[int], typer.Option(min=1, help="Updates of each rung.")] = None,
     epochs: Annotated[Optional[float], typer.Option(help="Passes over the data of each.")] = None,
     minutes: Annotated[Optional[float], typer.Option(help="Minutes of training of each.")] = None,
@@ -113,18 +116,21 @@ def ladder(
     from regard.ladder.climb import climb
     from regard.metrics.text import TextMetrics
 
-    climb(
+    results = climb(
         rungs or [],
         output=output,
         source=source,
         target=target,
         pairs=pairs,
+        source_heads=source_heads,
         valid_source=valid_source,
         valid_target=valid_target,
         valid_pairs=valid_pairs,
+        valid_source_heads=valid_source_heads,
         test_source=test_source,
         test_target=test_target,
         test_pairs=test_pairs,
+        test_source_heads=test_source_heads,
         steps=steps,
         epochs=epochs,
         minutes=minutes,
@@ -135,6 +141,11 @@ def ladder(
         say=say,
     )
     say(f"The table is in {output / 'ladder.md'}, with the picture in {output / 'ladder.html'}.")
+    if failed := [result.rung.name for result in results if result.row is None]:
+        raise Problem(
+            f"Of {len(results)} rungs {len(failed)} could not be trained ({', '.join(failed)}): "
+            "the table says why, and the same command tries again."
+        )
 
 
 def info(run: RunFolder, json: AsJson = False) -> None:

@@ -11,6 +11,7 @@ from pydantic import TypeAdapter
 
 from regard.config import check
 from regard.data.doctor import examine, refuse_swapped
+from regard.data.heads import Heads
 from regard.data.tokenizer import TokenizerSettings
 from regard.experiment import Files, PathLike, train
 from regard.files import write_json
@@ -18,7 +19,7 @@ from regard.ladder.measure import Lines, Row, fingerprint, measure
 from regard.ladder.report import Result, write_report
 from regard.ladder.rungs import ROWS, Rung, read_rungs
 from regard.metrics.text import TextMetrics
-from regard.problem import Misuse
+from regard.problem import Misuse, Problem, Stopped
 from regard.recipes import Budget
 from regard.run import Run
 
@@ -32,12 +33,15 @@ def climb(
     source: Optional[PathLike] = None,
     target: Optional[PathLike] = None,
     pairs: Optional[PathLike] = None,
+    source_heads: Optional[PathLike] = None,
     valid_source: Optional[PathLike] = None,
     valid_target: Optional[PathLike] = None,
     valid_pairs: Optional[PathLike] = None,
+    valid_source_heads: Optional[PathLike] = None,
     test_source: Optional[PathLike] = None,
     test_target: Optional[PathLike] = None,
     test_pairs: Optional[PathLike] = None,
+    test_source_heads: Optional[PathLike] = None,
     steps: Optional[int] = None,
     epochs: Optional[float] = None,
     minutes: Optional[float] = None,
@@ -50,15 +54,16 @@ def climb(
     """Train recipes one after the other and write one table and one picture of them.
 
     A rung is `RECIPE` or `NAME=RECIPE:path=value,path=value`; without any, the recipes of the
-    story are taken. The same call again trains and measures only what is not done yet.
+    story are taken. The same call again trains and measures only what is not done yet. Heads are
+    given to those rungs that read them. A rung whose training ends with a problem has no row.
     """
     seeds = [] if seed is None else [f"training.seed={seed}"]
     ladder = Ladder(
         read_rungs(rungs),
         Path(output),
-        Files(source, target, pairs),
-        Files(valid_source, valid_target, valid_pairs),
-        Files(test_source, test_target, test_pairs),
+        Files(source, target, pairs, source_heads),
+        Files(valid_source, valid_target, valid_pairs, valid_source_heads),
+        Files(test_source, test_target, test_pairs, test_source_heads),
         check(Budget, {"steps": steps, "epochs": epochs, "minutes": minutes}),
         (*seeds, *settings),
         metrics,
@@ -68,9 +73,16 @@ def climb(
     results: list[Result] = []
     for number, rung in enumerate(ladder.rungs, 1):
         say(f"{number} of {len(ladder.rungs)}: {rung.name}")
-        run = ladder.train(rung, quiet)
-        lines = lines or held_out(run)
-        results.append(Result(rung, ladder.row(rung, run, lines, say)))
+        try:
+            run = ladder.train(rung, quiet)
+        except (Misuse, Stopped):
+            raise
+        except Problem as problem:
+            say(f"Rung {rung.name}: {problem}")
+            results.append(Result(rung, None, str(problem)))
+        else:
+            lines = lines or ladder.held_out(run)
+            results.append(Result(rung, ladder.row(rung, run, lines.seen_by(run), say)))
         write_report(ladder.output, results, ladder.notes(results, lines))
     return results
 
@@ -97,8 +109,6 @@ class Ladder:
         for name, config in configs.items():
             if not config.reads_source:
                 raise Misuse(f"{name} is a language model and translates nothing: leave it out.")
-            if config.reads_heads:
-                raise Misuse(f"{name} reads dependency trees, and a ladder has none: leave it out.")
         seeds = {config.training.seed for config in configs.values()}
         if len(seeds) > 1 and not (self.valid.given() or self.test.given()):
             raise Misuse(
@@ -109,6 +119,8 @@ class Ladder:
         self.files.open("")
         if self.valid.given():
             self.valid.open("valid-")
+        if readers := [name for name, config in configs.items() if config.reads_heads]:
+            self._check_heads(readers[0])
 
     def _check_folders(self) -> None:
         if self.output.exists() and not self.output.is_dir():
@@ -116,6 +128,21 @@ class Ladder:
         for rung in self.rungs:
             if not Run.exists(self.output / rung.name):
                 Run.must_be_free(self.output / rung.name)
+
+    def _check_heads(self, name: str) -> None:
+        """Read all trees once; the first rungs may read none, and not find what is wrong."""
+        parts = {"": self.files, "valid-": self.valid, "test-": self.test}
+        given = {part: files for part, files in parts.items() if files.given()}
+        missing = [
+            f"--{part}source-heads" for part, files in given.items() if files.source_heads is None
+        ]
+        if missing:
+            raise Misuse(
+                f"{name} reads the dependency tree of each source line: give "
+                f"{' and '.join(missing)}."
+            )
+        for part, files in given.items():
+            files.open(part).check()
 
     def lines(self, say: Callable[[str], None]) -> Optional[Lines]:
         """What all rungs are measured on; none yet if it will be held out of the training data."""
@@ -133,20 +160,43 @@ class Ladder:
             [pair.source for pair in usable],
             [pair.target for pair in usable],
             f"Measured on {len(usable):,} pairs of {_names(chosen)}{remark}",
+            None if chosen.source_heads is None else [pair.heads or () for pair in usable],
         )
+
+    def held_out(self, run: Run) -> Lines:
+        """Without any files to measure on, the pairs that the first rung did not train on."""
+        sources, references = run.validation_text()
+        origin = f"Measured on {len(sources):,} pairs, held out of the training data: "
+        return Lines(
+            sources, references, origin + WHY_NOT_TEST, self._heads_of(sources, references)
+        )
+
+    def _heads_of(self, sources: Sequence[str], references: Sequence[str]) -> Optional[list[Heads]]:
+        """The trees of some training pairs; the run that held them out may not have kept any."""
+        if self.files.source_heads is None:
+            return None
+        wanted = list(zip(sources, references, strict=True))
+        heads: dict[tuple[str, str], Heads] = dict.fromkeys(wanted, ())
+        for pair in self.files.open(""):
+            if (pair.source, pair.target) in heads:
+                heads[pair.source, pair.target] = pair.heads or ()
+        return [heads[each] for each in wanted]
 
     def train(self, rung: Rung, quiet: bool) -> Run:
         """The run of a rung, trained to the end of its budget."""
         owner = self._tokenizer_owner(rung)
+        trees = rung.config(self.settings).reads_heads
         return train(
             rung.recipe,
             run=self.output / rung.name,
             source=self.files.source,
             target=self.files.target,
             pairs=self.files.pairs,
+            source_heads=self.files.source_heads if trees else None,
             valid_source=self.valid.source,
             valid_target=self.valid.target,
             valid_pairs=self.valid.pairs,
+            valid_source_heads=self.valid.source_heads if trees else None,
             tokenizer=None if owner == rung else self.output / owner.name,
             steps=self.budget.steps,
             epochs=self.budget.epochs,
@@ -179,18 +229,25 @@ class Ladder:
         write_json(path, asdict(row))
         return row
 
-    def notes(self, results: Sequence[Result], lines: Lines) -> list[str]:
+    def notes(self, results: Sequence[Result], lines: Optional[Lines]) -> list[str]:
         """What the reader of the table has to know of how it was made."""
-        done, every = len(results), len(self.rungs)
+        failed = [result.rung.name for result in results if result.row is None]
+        done, every = len(results) - len(failed), len(self.rungs)
         ((unit, amount),) = self.budget.model_dump(exclude_none=True).items()
         notes = [
             f"All {every} rungs are done." if done == every else f"{done} of {every} rungs so far.",
             f"Each was trained for {amount:,.10g} {unit} on {_names(self.files)}.",
-            lines.origin,
         ]
+        if failed:
+            notes.insert(1, f"Not trained: {', '.join(failed)}; the same command tries again.")
+        if lines is not None:
+            notes.append(lines.origin)
         if self.settings:
             notes.append(f"Settings of all rungs: {', '.join(self.settings)}.")
-        owners = {rung.name: self._tokenizer_owner(rung).name for rung in self.rungs[:done]}
+        rungs = [result.rung for result in results]
+        if readers := [rung.name for rung in rungs if rung.config(self.settings).reads_heads]:
+            notes.append(f"Given the dependency trees of the sources too: {', '.join(readers)}.")
+        owners = {rung.name: self._tokenizer_owner(rung).name for rung in rungs}
         first = self.rungs[0].name
         others = [name for name, owner in owners.items() if owner != first]
         if others:
@@ -202,13 +259,6 @@ class Ladder:
 
 
 WHY_NOT_TEST = "it also chose the checkpoints, but no test files were given."
-
-
-def held_out(run: Run) -> Lines:
-    """Without any files to measure on, the pairs that the first rung did not train on."""
-    sources, references = run.validation_text()
-    origin = f"Measured on {len(sources):,} pairs, held out of the training data: {WHY_NOT_TEST}"
-    return Lines(sources, references, origin)
 
 
 def _names(files: Files) -> str:

@@ -9,7 +9,7 @@ import random
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import cycle, islice
 from statistics import fmean, median
 from typing import Optional
@@ -19,6 +19,7 @@ import torch
 from sacrebleu.metrics import BLEU
 
 from regard.config import override
+from regard.data.heads import Heads
 from regard.data.store import Batches
 from regard.data.tokenizer import Tokenizers
 from regard.metrics.text import TextMetrics
@@ -45,11 +46,19 @@ WHOLE = 2**31
 
 @dataclass(frozen=True)
 class Lines:
-    """The pairs that all rungs are measured on, and a sentence that says what they are."""
+    """The pairs that all rungs are measured on, and a sentence that says what they are.
+
+    The heads of the source words are for those rungs that read them.
+    """
 
     sources: list[str]
     references: list[str]
     origin: str
+    heads: Optional[list[Heads]] = None
+
+    def seen_by(self, run: Run) -> Lines:
+        """Without heads, unless the run reads them."""
+        return self if run.config.reads_heads else replace(self, heads=None)
 
 
 @dataclass(frozen=True)
@@ -102,25 +111,35 @@ class Row:
 
 def fingerprint(checkpoint: Checkpoint, lines: Lines, metrics: TextMetrics) -> str:
     """Changes whenever the weights, the lines or the way of scoring do."""
-    known = [checkpoint.manifest, lines.sources, lines.references, metrics.model_dump()]
+    known: list[object] = [
+        checkpoint.manifest,
+        lines.sources,
+        lines.references,
+        metrics.model_dump(),
+    ]
+    if lines.heads is not None:
+        known.append(lines.heads)
     return hashlib.sha256(json.dumps(known, sort_keys=True).encode()).hexdigest()
 
 
 def measure(run: Run, lines: Lines, metrics: TextMetrics, say: Callable[[str], None]) -> Row:
-    """Every number of a trained run."""
+    """Every number of a trained run; the lines have heads if it reads them."""
     model, checkpoint = run.model(say)
-    sides, search = run.tokenizers(), run.config.search
+    sides, search, trees = run.tokenizers(), run.config.search, run.config.reads_heads
     greedy, wide = (override(search, [f"beam={beam}", "best=1"]) for beam in (1, WIDE))
-    drafts = Predictor(model, sides, greedy, workers=cores())(lines.sources)
-    translate = Predictor(model, sides, wide, workers=cores())
-    outputs = translate(lines.sources)
+    draft, translate = (
+        Predictor(model, sides, each, workers=cores(), reads_heads=trees) for each in (greedy, wide)
+    )
+    drafts = draft(lines.sources, lines.heads)
+    outputs = translate(lines.sources, lines.heads)
     bleu, signature = _bleu(outputs, lines.references, metrics)
     by_piece, by_word = _perplexities(translate, lines)
     if translate.cut:
         say(f"Only the first {translate.longest} pieces of some long lines were read.")
     steps = run.checkpoints(say).steps()[-1]
     speed, minutes = _training_time(run, sides, steps)
-    alone, together = _decoding_speeds(Predictor(model, sides, greedy, WHOLE), lines.sources)
+    timed = Predictor(model, sides, greedy, WHOLE, reads_heads=trees)
+    alone, together = _decoding_speeds(timed, lines)
     return Row(
         fingerprint=fingerprint(checkpoint, lines, metrics),
         checkpoint=checkpoint.step,
@@ -184,7 +203,8 @@ def length_buckets(lengths: Sequence[int]) -> list[list[int]]:
 
 def _perplexities(predictor: Predictor, lines: Lines) -> tuple[float, float]:
     """A piece and a word; only the second compares models with different tokenizers."""
-    scored = list(predictor.score(zip(lines.sources, lines.references, strict=True)))
+    pairs = zip(lines.sources, lines.references, strict=True)
+    scored = list(predictor.score(pairs, lines.heads))
     surprise = -sum(total for total, _ in scored)
     pieces = sum(count for _, count in scored)
     words = sum(len(line.split()) for line in lines.references)
@@ -209,9 +229,16 @@ def _training_time(
     return median(speeds), seconds / 60
 
 
-def _decoding_speeds(predictor: Predictor, lines: Sequence[str]) -> tuple[float, float]:
+def _decoding_speeds(predictor: Predictor, lines: Lines) -> tuple[float, float]:
+    """One sentence at a time, and many."""
+    heads = None if lines.heads is None else dict(zip(lines.sources, lines.heads, strict=True))
+
+    def translate(batch: list[str]) -> list[str]:
+        return predictor(batch, None if heads is None else [heads[line] for line in batch])
+
     with _one_thread():
-        return decoding_speed(predictor, lines, 1), decoding_speed(predictor, lines, TOGETHER)
+        alone, together = (decoding_speed(translate, lines.sources, n) for n in (1, TOGETHER))
+    return alone, together
 
 
 def decoding_speed(

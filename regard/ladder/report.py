@@ -20,7 +20,7 @@ body{font:16px/1.5 sans-serif;max-width:72rem;margin:2rem auto;padding:0 1rem;
 background:#fff;color:#1f2328}
 div{overflow-x:auto}table{border-collapse:collapse;font-size:.875rem;margin:1rem 0}
 th,td{padding:.3rem .7rem;text-align:right;border-bottom:1px solid #d0d7de}
-th:first-child,td:first-child{text-align:left}li{overflow-wrap:anywhere}
+th:first-child,td:first-child,td[colspan]{text-align:left}li{overflow-wrap:anywhere}
 svg{max-width:100%;height:auto}
 @media (prefers-color-scheme:dark){body{background:#0d1117;color:#e6edf3}
 th,td{border-color:#30363d}}
@@ -29,15 +29,19 @@ th,td{border-color:#30363d}}
 
 @dataclass(frozen=True)
 class Result:
-    """A rung and what was measured of it."""
+    """A rung and what was measured of it, or the problem that ended its training."""
 
     rung: Rung
-    row: Row
+    row: Optional[Row]
+    problem: str = ""
 
 
 @dataclass(frozen=True)
 class Table:
-    """Cells of plain text under a heading; the first line is the head."""
+    """Cells of plain text under a heading; the first line is the head.
+
+    In a line with fewer cells than that, the last one stands for the rest.
+    """
 
     title: str
     cells: Sequence[Sequence[str]]
@@ -45,10 +49,16 @@ class Table:
 
 def write_report(folder: Path, results: Sequence[Result], notes: Sequence[str]) -> None:
     """Write ladder.md, ladder.html, ladder.svg and ladder.json; `notes` say what was done."""
-    picture = draw([(each.rung.name, each.row.beam, each.row.by_length) for each in results])
-    tables = [_numbers(results), _lengths(results)]
+    measured = [(each.rung.name, each.row) for each in results if each.row is not None]
+    picture = draw([(name, row.beam, row.by_length) for name, row in measured])
+    tables = [_numbers(results)]
+    if measured:
+        tables.append(_lengths(measured))
     said = [*notes, *_explanations(results)]
-    rungs = [{**asdict(each.rung), **asdict(each.row)} for each in results]
+    rungs = [
+        {**asdict(each.rung), **(asdict(each.row) if each.row else {"problem": each.problem})}
+        for each in results
+    ]
     write_json(folder / "ladder.json", {"notes": said, "rungs": rungs})
     write_text(folder / "ladder.svg", picture)
     write_text(folder / "ladder.md", _markdown(tables, said))
@@ -70,12 +80,15 @@ def _numbers(results: Sequence[Result]) -> Table:
         "sentences/s, batch 1",
         f"sentences/s, batch {TOGETHER}",
     ]
-    return Table("All rungs", [head, *(_cells(each.rung.name, each.row) for each in results)])
+    return Table("All rungs", [head, *map(_cells, results)])
 
 
-def _cells(name: str, row: Row) -> list[str]:
+def _cells(result: Result) -> list[str]:
+    row = result.row
+    if row is None:
+        return [result.rung.name, result.problem]
     return [
-        name,
+        result.rung.name,
         f"{row.parameters:,}",
         row.tokenizer,
         f"{row.steps:,}",
@@ -90,12 +103,12 @@ def _cells(name: str, row: Row) -> list[str]:
     ]
 
 
-def _lengths(results: Sequence[Result]) -> Table:
+def _lengths(measured: Sequence[tuple[str, Row]]) -> Table:
     """All rungs are measured on the same lines, so the buckets are the same."""
     title = f"BLEU (beam {WIDE}) by number of source words"
-    buckets = results[0].row.by_length
+    buckets = measured[0][1].by_length
     head = ["rung", *(f"{each.range} ({each.lines:,} lines)" for each in buckets)]
-    rows = ([r.rung.name, *(str(each.bleu) for each in r.row.by_length)] for r in results)
+    rows = ([name, *(str(each.bleu) for each in row.by_length)] for name, row in measured)
     return Table(title, [head, *rows])
 
 
@@ -113,7 +126,7 @@ def _explanations(results: Sequence[Result]) -> list[str]:
         for rung in (each.rung for each in results)
         if rung != Rung(rung.name, rung.name)
     ]
-    signatures = dict.fromkeys(each.row.signature for each in results)
+    signatures = dict.fromkeys(each.row.signature for each in results if each.row)
     return [
         *variants,
         "Minutes are those of the updates alone; tokens are target pieces, the median of training.",
@@ -131,8 +144,10 @@ def _markdown(tables: Sequence[Table], notes: Sequence[str]) -> str:
 
 
 def _markdown_table(table: Table) -> str:
-    head, *rows = (f"| {' | '.join(map(_plain, cells))} |" for cells in table.cells)
-    ruler = "|---|" + "---:|" * (len(table.cells[0]) - 1)
+    width = len(table.cells[0])
+    whole = ([*cells, *[""] * (width - len(cells))] for cells in table.cells)
+    head, *rows = (f"| {' | '.join(map(_plain, cells))} |" for cells in whole)
+    ruler = "|---|" + "---:|" * (width - 1)
     return "\n".join([f"## {_plain(table.title)}\n", head, ruler, *rows])
 
 
@@ -155,10 +170,15 @@ def _page(tables: Sequence[Table], notes: Sequence[str], picture: str) -> str:
 def _html_table(table: Table) -> str:
     head, *rows = table.cells
     names = "".join(f"<th>{escape(cell)}</th>" for cell in head)
-    body = "".join(
-        f"<tr>{''.join(f'<td>{escape(cell)}</td>' for cell in cells)}</tr>" for cells in rows
-    )
+    body = "".join(_html_row(cells, len(head)) for cells in rows)
     return (
         f"<h2>{escape(table.title)}</h2><div><table><thead><tr>{names}</tr></thead>"
         f"<tbody>{body}</tbody></table></div>"
     )
+
+
+def _html_row(cells: Sequence[str], width: int) -> str:
+    *before, last = cells
+    span = f' colspan="{width - len(before)}"' if len(cells) < width else ""
+    first = "".join(f"<td>{escape(cell)}</td>" for cell in before)
+    return f"<tr>{first}<td{span}>{escape(last)}</td></tr>"

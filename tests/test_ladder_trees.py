@@ -1,0 +1,231 @@
+"""Rungs that read dependency trees beside rungs that do not, on the same pairs."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from toy import SMALL, at_step, crash, write_lines
+
+import regard
+from regard.cli import main
+from regard.corpora import grammar
+from regard.ladder import climb as climbing
+from regard.ladder import measure as measuring
+from regard.ladder.report import Result
+from regard.metrics.text import TextMetrics
+from regard.predict import Predictor
+from regard.problem import Misuse
+from regard.run import Run
+from regard.search.beam import Beam
+
+QUICK = TextMetrics(bootstrap=50)
+RUNGS = ["tiny", "trees=tiny:model.position=syntax"]
+SOME = (*SMALL, "training.optimizer.rate=0.03")
+
+Trees = dict[str, tuple[int, ...]]
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _short_timings() -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(measuring, "LONGEST_TIMING", 0.1)
+        yield
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("grammar")
+    corpus = grammar.generate(200)
+    grammar.write(replace(corpus, valid=corpus.valid[:20], test=corpus.test[:50]), folder)
+    return folder
+
+
+def files(folder: Path, *parts: str) -> dict[str, Path]:
+    """Those of some parts, as `regard.climb` takes them."""
+    kinds = {"source": "en", "target": "de", "source_heads": "heads"}
+    prefixes = {"train": "", "valid": "valid_", "test": "test_"}
+    return {
+        f"{prefixes[part]}{name}": folder / f"{part}.{ending}"
+        for part in parts
+        for name, ending in kinds.items()
+    }
+
+
+def climb(
+    output: Path, given: dict[str, Path], rungs: list[str] = RUNGS, **more: Any
+) -> list[Result]:
+    chosen = {"steps": 10, "settings": SOME, "metrics": QUICK, "quiet": True, **more}
+    return regard.climb(rungs, output=output, say=lambda text: None, **{**given, **chosen})
+
+
+class Watched(Predictor):
+    """Keeps the lines that it is given, and their heads."""
+
+    seen: list[tuple[str, Any]]
+
+    def predict(self, lines: Any, *others: Any, heads: Any = None) -> Any:
+        self._keep(lines, heads)
+        return super().predict(lines, *others, heads=heads)
+
+    def score(self, pairs: Any, heads: Any = None) -> Any:
+        pairs = list(pairs)
+        self._keep([source for source, _ in pairs], heads)
+        return super().score(pairs, heads)
+
+    def _keep(self, lines: list[str], heads: Any) -> None:
+        self.seen += zip(lines, heads or [None] * len(lines), strict=True)
+
+
+@pytest.fixture
+def watched(monkeypatch: pytest.MonkeyPatch) -> type[Watched]:
+    Watched.seen = []
+    monkeypatch.setattr(measuring, "Predictor", Watched)
+    return Watched
+
+
+def trees(folder: Path, part: str) -> Trees:
+    sources, heads = (
+        (folder / f"{part}.{ending}").read_text().splitlines() for ending in ("en", "heads")
+    )
+    numbers = (tuple(map(int, line.split())) for line in heads)
+    return dict(zip(sources, numbers, strict=True))
+
+
+def must_be_in_step(seen: list[tuple[str, Any]], right: Trees, lines: int) -> None:
+    """Every line was read without heads by the first rung and with its own by the second."""
+    assert len({line for line, _ in seen}) == lines
+    assert all(heads is None or tuple(heads) == right[line] for line, heads in seen)
+    assert sum(heads is None for _, heads in seen) >= 4 * lines
+    assert sum(heads is not None for _, heads in seen) >= 4 * lines  # two searches, scores, timing
+
+
+def must_be_of_evaluate(output: Path, given: dict[str, Path]) -> None:
+    """The numbers of both rungs are those of `evaluate`, with heads for the second alone."""
+    plain, syntax = json.loads((output / "ladder.json").read_text())["rungs"]
+    without = {name: path for name, path in given.items() if name != "source_heads"}
+    for row, of in ((plain, without), (syntax, given)):
+        for name, beam in (("greedy", 1), ("beam", 5)):
+            found = regard.evaluate(
+                output / row["name"],
+                search=Beam(beam=beam),
+                metrics=QUICK,
+                say=lambda text: None,
+                **of,
+            )
+            assert row[name]["value"] == found.scores[0].value
+            assert row["perplexity"] == pytest.approx(found["perplexity"])
+        assert row["one_at_a_time"] > 0
+
+
+def must_be_trained_on_the_same(output: Path) -> None:
+    plain, syntax = (Run.open(output / name) for name in ("tiny", "trees"))
+    assert plain.store("train").heads is None
+    assert syntax.store("train").heads is not None
+    for part in ("train", "valid"):
+        targets = [run.store(part).target for run in (plain, syntax)]
+        assert np.array_equal(targets[0].values, targets[1].values)
+        assert np.array_equal(targets[0].offsets, targets[1].offsets)
+    assert plain.validation_text() == syntax.validation_text()
+
+
+def test_on_test_files(
+    tmp_path: Path, folder: Path, watched: type[Watched], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given = files(folder, "train", "valid", "test")
+    out = tmp_path / "out"
+    climb(out, given)
+    must_be_in_step(watched.seen, trees(folder, "test"), 50)
+    must_be_trained_on_the_same(out)
+    test = {name.removeprefix("test_"): path for name, path in files(folder, "test").items()}
+    must_be_of_evaluate(out, test)
+    assert (
+        "Given the dependency trees of the sources too: trees." in (out / "ladder.md").read_text()
+    )
+
+    measured: list[str] = []
+
+    def note(run: Run, *arguments: Any) -> Any:
+        measured.append(run.path.name)
+        return measuring.measure(run, *arguments)
+
+    monkeypatch.setattr(climbing, "measure", note)
+    with at_step(1, crash):
+        before = climb(out, given)
+        assert measured == []
+        lines = given["test_source_heads"].read_text().splitlines()
+        other = (" ".join("0" for _ in line.split()) for line in lines)
+        flat = write_lines(tmp_path / "flat.heads", other)
+        after = climb(out, {**given, "test_source_heads": flat})
+    assert measured == ["trees"]  # other trees are nothing to the rung that reads none
+    assert before[0] == after[0]
+    perplexities = [result.row.perplexity for result in (before[1], after[1]) if result.row]
+    assert perplexities[0] != pytest.approx(perplexities[1], rel=1e-6)
+
+
+def test_on_validation_files_by_command(
+    tmp_path: Path, folder: Path, watched: type[Watched], capsys: pytest.CaptureFixture[str]
+) -> None:
+    given = files(folder, "train", "valid")
+    options = [f"--{name.replace('_', '-')}={path}" for name, path in given.items()]
+    settings = [f"--set={setting}" for setting in SOME]
+    out = tmp_path / "out"
+    rest = [f"--output={out}", "--steps=2", "--quiet"]
+    assert main(["ladder", *RUNGS, *options, *settings, *rest]) == 0, capsys.readouterr().err
+    must_be_in_step(watched.seen, trees(folder, "valid"), 20)
+    must_be_of_evaluate(out, {})
+
+
+def test_on_pairs_held_out_by_a_rung_that_reads_no_trees(
+    tmp_path: Path, folder: Path, watched: type[Watched]
+) -> None:
+    climb(tmp_path / "out", files(folder, "train"), steps=2)
+    must_be_in_step(watched.seen, trees(folder, "train"), 10)
+    must_be_trained_on_the_same(tmp_path / "out")
+    must_be_of_evaluate(tmp_path / "out", {})
+
+
+def test_rungs_that_read_no_trees_ignore_them(tmp_path: Path, folder: Path) -> None:
+    given = files(folder, "train", "valid", "test")
+    (result,) = climb(tmp_path / "out", given, ["tiny"], steps=1)
+    without = {name: path for name, path in given.items() if not name.endswith("heads")}
+    with at_step(1, crash):
+        assert climb(tmp_path / "out", without, ["tiny"], steps=1) == [result]
+    assert "dependency trees" not in (tmp_path / "out" / "ladder.md").read_text()
+
+
+MISSING = {
+    "all": (("source_heads", "valid_source_heads", "test_source_heads"), "--source-heads and "),
+    "training": (("source_heads",), r"give --source-heads\."),
+    "validation": (("valid_source_heads",), r"give --valid-source-heads\."),
+    "test": (("test_source_heads",), r"give --test-source-heads\."),
+    "a test source": (("test_source",), "--test-source and --test-target"),
+}
+
+
+@pytest.mark.parametrize("name", MISSING)
+def test_without_trees_nothing_is_trained(name: str, tmp_path: Path, folder: Path) -> None:
+    left_out, sentence = MISSING[name]
+    given = files(folder, "train", "valid", "test")
+    with at_step(1, crash), pytest.raises(Misuse, match=sentence) as refused:
+        climb(tmp_path / "out", {n: path for n, path in given.items() if n not in left_out})
+    assert name == "a test source" or str(refused.value).startswith("trees reads the dependency")
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize("part", ["train", "valid", "test"])
+def test_a_bad_tree_is_found_before_anything_is_trained(
+    part: str, tmp_path: Path, folder: Path
+) -> None:
+    (name,) = (n for n in files(folder, part) if n.endswith("heads"))
+    lines = (folder / f"{part}.heads").read_text().splitlines()
+    bad = write_lines(tmp_path / "bad", [*lines[:4], "9 9", *lines[5:]])
+    for parts in (("train", "valid", "test"), tuple({"train", part})):
+        with at_step(1, crash), pytest.raises(Misuse, match="bad:5 "):
+            climb(tmp_path / "out", {**files(folder, *parts), name: bad})
+    assert not (tmp_path / "out").exists()
