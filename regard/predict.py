@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import partial
-from itertools import chain, islice
+from itertools import islice
 from random import Random
 from typing import Any, NamedTuple, Optional, Union, overload
 
@@ -16,10 +16,9 @@ from regard.data.batch import EOS, Batch, Padded
 from regard.data.heads import (
     Heads,
     cut_heads,
-    encode_words,
+    encode_trees,
     must_be_tree,
     must_fit,
-    piece_heads,
 )
 from regard.data.tokenizer import Tokenizers
 from regard.models.base import Model
@@ -216,12 +215,8 @@ class Predictor:
         encode = self.tokenizers.source.encode
         if heads is None:
             return self._cut(encode(lines)), None
-        words = encode_words(lines, encode)
-        trees = [
-            cut_heads(piece_heads(tree, line), self.longest)
-            for tree, line in zip(heads, words, strict=True)
-        ]
-        return self._cut([list(chain.from_iterable(line)) for line in words]), trees
+        rows, trees = encode_trees(lines, heads, encode)
+        return self._cut(rows), [cut_heads(tree, self.longest) for tree in trees]
 
     def _cut(self, rows: list[list[int]]) -> list[list[int]]:
         """The first `longest` ids of each row; how many had more is counted."""

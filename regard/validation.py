@@ -41,9 +41,10 @@ def validator(run: Run, sides: Tokenizers) -> Callable[[Model, int], Scores]:
         outputs = predictor(sources, heads)
         if settings.metric != "loss":
             scores[settings.metric] = quick_score(settings.metric, outputs, references)
-        few = (lines[:SENTENCES] for lines in (sources, references, outputs))
+        few = slice(SENTENCES)
+        shown = sources[few], references[few], outputs[few], heads and heads[few]
         with suppress(OSError):  # a full disk is told of when a checkpoint is saved
-            run.keep_snapshot(step, snapshot(predictor, *few))
+            run.keep_snapshot(step, snapshot(predictor, *shown))
         return scores
 
     return validate

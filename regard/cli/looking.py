@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Iterator
+from collections import deque
+from collections.abc import Iterable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from functools import partial
@@ -16,6 +17,7 @@ from regard.cli.options import (
     GoldFirst,
     GoldTurned,
     HeadNames,
+    HeadsFile,
     MethodName,
     RunFolder,
     say,
@@ -23,6 +25,7 @@ from regard.cli.options import (
 from regard.problem import Misuse
 
 if TYPE_CHECKING:
+    from regard.inspection.aligning import Pair
     from regard.inspection.alignment import Heads, Method
     from regard.metrics.alignment import Gold
     from regard.metrics.text import Score
@@ -39,26 +42,29 @@ def look(
     target: Annotated[Optional[str], typer.Option(help="Read this target instead.")] = None,
     input: Annotated[Optional[Path], typer.Option(help="A file of sentences instead.")] = None,
     targets: Annotated[Optional[Path], typer.Option(help="With --input: their targets.")] = None,
+    source_heads: HeadsFile = None,
     output: Annotated[Path, typer.Option(help="The page to write.")] = Path("look.html"),
     open: Annotated[bool, typer.Option("--open", help="Show it in the browser.")] = False,
     beam: Annotated[Optional[int], typer.Option(min=1, max=32, help="Hypotheses kept.")] = None,
 ) -> None:
     """Look inside: attention, alignment and search for a sentence, as one offline HTML page."""
+    from regard.data.heads import must_fit
     from regard.inspection.aligning import run_heads
     from regard.inspection.look import look as look_at
     from regard.inspection.page import save_page
     from regard.run import Run
 
-    pairs = list(_sentences(text, target, input, targets))
     experiment = Run.open(run)
+    must_fit(experiment.config.reads_heads, source_heads is not None, "--source-heads")
+    sentences = _sentences(text, target, input, targets, source_heads)
     search = experiment.config.search
     if beam is not None:
         search = search.model_copy(update={"beam": beam, "best": 1})
     predictor = experiment.predictor(search, say=say)
-    looks = [look_at(predictor, *pair) for pair in pairs]
+    looks = [look_at(predictor, *each) for each in sentences]
     if looks[0].layers.cross:
         heads = run_heads(experiment, predictor, say)
-        looks = [replace(each, heads=heads) for each in looks]
+        looks = [replace(each, attention_heads=heads) for each in looks]
     save_page(looks, output, f"regard look: {run.name}, {experiment.config.model.kind}")
     for each in looks:
         typer.echo(each.translation)
@@ -70,34 +76,42 @@ def look(
 
 
 def _sentences(
-    text: Optional[str], target: Optional[str], input: Optional[Path], targets: Optional[Path]
-) -> Iterator[tuple[str, Optional[str]]]:
-    from regard.data.corpus import read_plain
+    text: Optional[str],
+    target: Optional[str],
+    input: Optional[Path],
+    targets: Optional[Path],
+    source_heads: Optional[Path],
+) -> list[tuple[str, Optional[str], Optional[Sequence[int]]]]:
+    """Each sentence with its target and the heads of its words, if they were given."""
+    from regard.data.corpus import read_beside, read_plain
 
     if (text is None) == (input is None):
         raise Misuse("Give one sentence, or a file of sentences with --input.")
     if (target is not None and text is None) or (targets is not None and input is None):
         raise Misuse("Give --target with a sentence, and --targets with --input.")
-    if text is not None:
-        yield text, target
-        return
-    assert input is not None
-    lines = list(read_plain(input))
-    forced: list[Optional[str]] = [None] * len(lines)
+    lines = list(read_plain(input)) if input is not None else [text or ""]
+    forced: list[Optional[str]] = [target] * len(lines)
     if targets is not None:
         forced = list(read_plain(targets))
     if len(lines) != len(forced):
         raise Misuse(f"{input} has {len(lines)} lines and {targets} {len(forced)}: give as many.")
-    pairs = [(line, given) for line, given in zip(lines, forced, strict=True) if line.strip()]
-    if not 1 <= len(pairs) <= MOST_SENTENCES:
-        raise Misuse(f"{input} has {len(pairs)} sentences: a page shows 1 to {MOST_SENTENCES}.")
-    yield from pairs
+    trees: list[Optional[Sequence[int]]] = [None] * len(lines)
+    if source_heads is not None:
+        trees = list(read_beside(source_heads, lines))
+    sentences = list(zip(lines, forced, trees, strict=True))
+    if input is None:
+        return sentences
+    filled = [each for each in sentences if each[0].strip()]
+    if not 1 <= len(filled) <= MOST_SENTENCES:
+        raise Misuse(f"{input} has {len(filled)} sentences: a page shows 1 to {MOST_SENTENCES}.")
+    return filled
 
 
 def align(
     run: RunFolder,
     source: Annotated[Path, typer.Option(help="Lines of source text.")],
     target: Annotated[Path, typer.Option(help="Their translations.")],
+    source_heads: HeadsFile = None,
     output: Annotated[
         Optional[Path], typer.Option(help="A file instead of standard output.")
     ] = None,
@@ -111,6 +125,7 @@ def align(
     gold_turned: GoldTurned = False,
 ) -> None:
     """Write which words go together, 0-0 1-2 ..., a line for each pair (Pharaoh format)."""
+    from regard.data.heads import must_fit
     from regard.inspection.aligning import align as align_all
     from regard.inspection.aligning import heads_for, read_gold, read_pairs
     from regard.inspection.alignment import find_method
@@ -121,7 +136,9 @@ def align(
         raise Misuse("Give --attention-heads to name them or --choose to find them, not both.")
     chosen_method = find_method(method)
     experiment = Run.open(run)
-    pairs = partial(read_pairs, source, target)
+    must_fit(experiment.config.reads_heads, source_heads is not None, "--source-heads")
+    pairs = partial(read_pairs, source, target, source_heads)
+    deque(pairs(), maxlen=0)  # all of it is checked before anything is aligned
     predictor = experiment.predictor(say=say)
     if choose is not None:
         gold = read_gold(choose, gold_first, gold_turned)
@@ -140,7 +157,7 @@ def align(
 
 
 def _choose(
-    run: Run, predictor: Predictor, pairs: list[tuple[str, str]], method: Method, gold: list[Gold]
+    run: Run, predictor: Predictor, pairs: list[Pair], method: Method, gold: list[Gold]
 ) -> Heads:
     from regard.inspection.aligning import choose, keep_heads
 
@@ -159,7 +176,7 @@ def _choose(
 def write_alignments(
     run: Run,
     predictor: Predictor,
-    pairs: Iterable[tuple[str, str]],
+    pairs: Iterable[Pair],
     named: Optional[str],
     path: Path,
 ) -> None:
@@ -179,18 +196,23 @@ def write_alignments(
 class GoldPairs:
     """Given translations and what people say goes together in them."""
 
-    pairs: list[tuple[str, str]]
+    pairs: list[Pair]
     gold: list[Gold]
 
 
 def read_gold_for(
-    source: Optional[Path], target: Optional[Path], path: Path, first: int, turned: bool
+    source: Optional[Path],
+    target: Optional[Path],
+    source_heads: Optional[Path],
+    path: Path,
+    first: int,
+    turned: bool,
 ) -> GoldPairs:
     from regard.inspection.aligning import read_gold, read_pairs
 
     if source is None or target is None:
         raise Misuse("A gold alignment needs its lines: give --source and --target with it.")
-    gold, pairs = read_gold(path, first, turned), list(read_pairs(source, target))
+    gold, pairs = read_gold(path, first, turned), list(read_pairs(source, target, source_heads))
     if len(pairs) != len(gold):
         raise Misuse(f"{path} has {len(gold)} lines for {len(pairs)} pairs: give one a pair.")
     return GoldPairs(pairs, gold)

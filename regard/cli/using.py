@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from itertools import tee
+from itertools import repeat, tee
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Optional
 
@@ -38,6 +38,8 @@ from regard.cli.options import (
 from regard.problem import Misuse
 
 if TYPE_CHECKING:
+    from regard.data.heads import Heads
+    from regard.inspection.aligning import Pair
     from regard.metrics.text import Score
     from regard.predict import Prediction
     from regard.search.rules import Search
@@ -99,7 +101,8 @@ def translate(
     lines, again = tee(lines)
     predictions = predictor.predict(lines, prefixes, 1 if typing else WINDOW, heads)
     with writing(output, flush=typing) as write, counting(output is not None) as count:
-        written = _write_each(zip(predictions, again, strict=False), best, write, count)
+        predicted = zip(predictions, again, heads or repeat(None), strict=False)
+        written = _write_each(predicted, best, write, count)
         if alignments is None:
             deque(written, maxlen=0)
         else:
@@ -109,20 +112,22 @@ def translate(
 
 
 def _write_each(
-    predicted: Iterable[tuple[Prediction, str]],
+    predicted: Iterable[tuple[Prediction, str, Optional[Heads]]],
     best: int,
     write: Callable[[str], None],
     count: Callable[[int], None],
-) -> Iterator[tuple[str, str]]:
+) -> Iterator[Pair]:
     """Each line with its translation, once that is written."""
-    for number, (prediction, line) in enumerate(predicted):
+    from regard.inspection.aligning import Pair
+
+    for number, (prediction, line, heads) in enumerate(predicted):
         if best == 1:
             write(prediction.text)
         else:
             for choice in prediction.best:
                 write(f"{number}\t{choice.score:.4f}\t{choice.text}")
         count(number + 1)
-        yield line, prediction.text
+        yield Pair(line, prediction.text, heads)
 
 
 def score(
@@ -180,6 +185,7 @@ def evaluate(
 
     from regard import evaluation
     from regard.config import check
+    from regard.data.heads import must_fit
     from regard.metrics.text import TextMetrics
     from regard.run import Run
 
@@ -188,7 +194,8 @@ def evaluate(
     _refuse_without_source(config, {**unfit, "--alignments": alignments})
     aligned: list[Score] = []
     if alignments is not None:
-        gold = read_gold_for(source, target, alignments, gold_first, gold_turned)
+        must_fit(config.reads_heads, source_heads is not None, "--source-heads")
+        gold = read_gold_for(source, target, source_heads, alignments, gold_first, gold_turned)
         aligned = alignment_scores(run, gold, attention_heads, method)
     search = _beam(config.search, beam, 1, length_penalty)
     metrics = check(TextMetrics, {"lowercase": lowercase, "tokenize": tokenize})

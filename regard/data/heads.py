@@ -7,7 +7,7 @@ Of words, heads are numbers as in their files: k is the k-th word of the line, c
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from itertools import chain
 from typing import Optional
 
@@ -80,6 +80,15 @@ def must_fit(reads_heads: bool, given: bool, name: str) -> None:
         raise Misuse(f"This model reads the dependency tree of each source line: give {name}.")
     if given and not reads_heads:
         raise Misuse(f"This model has no use for dependency trees: leave {name} out.")
+
+
+def encode_trees(
+    lines: Sequence[str], trees: Iterable[Heads], encode: Encode
+) -> tuple[list[list[int]], list[list[int]]]:
+    """The ids of each line, word by word, and one head for each of them."""
+    words = encode_words(lines, encode)
+    heads = [piece_heads(tree, line) for tree, line in zip(trees, words, strict=True)]
+    return [list(chain.from_iterable(line)) for line in words], heads
 
 
 def encode_words(lines: Sequence[str], encode: Encode) -> list[list[list[int]]]:

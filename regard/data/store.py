@@ -7,7 +7,7 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
-from itertools import chain, count, islice
+from itertools import count, islice
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -18,7 +18,7 @@ from pydantic import Field
 from regard.config import Settings
 from regard.data.batch import Batch
 from regard.data.corpus import Pair
-from regard.data.heads import Encode, cut_heads, encode_words, piece_heads, word_heads
+from regard.data.heads import Encode, cut_heads, encode_trees, word_heads
 from regard.data.ragged import Indices, Ragged
 from regard.data.tokenizer import Tokenizer, Tokenizers
 from regard.files import sync_folder, write_json
@@ -228,13 +228,10 @@ class Batches:
         target = Ragged.of([row[:limit] for row in cut_target(targets)])
         if self._store.heads is None:
             return Ragged.of([row[:limit] for row in cut_source(sources)]), target, None
-        words = encode_words(sources, cut_source)
-        heads = [
-            cut_heads(piece_heads(self._store.word_heads(row), line), limit)
-            for row, line in zip(rows.tolist(), words, strict=True)
-        ]
-        source = Ragged.of([list(chain.from_iterable(line))[:limit] for line in words])
-        return source, target, Ragged.of(heads)
+        trees = map(self._store.word_heads, rows.tolist())
+        source, heads = encode_trees(sources, trees, cut_source)
+        cut = Ragged.of([cut_heads(tree, limit) for tree in heads])
+        return Ragged.of([row[:limit] for row in source]), target, cut
 
     def _sampler(self, tokenizer: Tokenizer, entropy: list[int]) -> Encode:
         seed = int(np.random.SeedSequence(entropy).generate_state(1, np.uint64)[0])
@@ -375,11 +372,8 @@ class _Writer:
         lines = [pair.source for pair in chunk]
         if not self._with_heads:
             return self._tokenizers[0].encode(lines), []
-        words = encode_words(lines, self._tokenizers[0].encode)
-        heads = [
-            piece_heads(pair.heads or (), line) for pair, line in zip(chunk, words, strict=True)
-        ]
-        return [list(chain.from_iterable(line)) for line in words], heads
+        trees = [pair.heads or () for pair in chunk]
+        return encode_trees(lines, trees, self._tokenizers[0].encode)
 
     def _append(self, files: Mapping[str, BinaryIO], name: str, rows: Ragged, kind: str) -> None:
         files[name].write(rows.values.astype(kind).tobytes())

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import islice, zip_longest
+from itertools import islice, repeat, zip_longest
 from pathlib import Path
-from typing import Any, Optional, TypeVar
+from typing import Any, NamedTuple, Optional, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from regard.data.batch import EOS, Batch, Padded
-from regard.data.corpus import read_plain
+from regard.data.corpus import read_beside, read_plain
+from regard.data.heads import must_fit
 from regard.inspection.alignment import (
     MOMENTS,
     Heads,
@@ -22,7 +23,8 @@ from regard.inspection.alignment import (
     every_head,
     links,
 )
-from regard.inspection.attention import Attention, attention_of, must_read_text
+from regard.inspection.attention import Attention, attention_of
+from regard.inspection.source import Source, padded, read_sources
 from regard.inspection.words import Side
 from regard.metrics.alignment import Gold, Links, alignment_scores, error_rate, parse_gold
 from regard.metrics.text import Score
@@ -39,9 +41,17 @@ TOKENS = 2048
 MOST_HEADS = 4
 """Heads whose mean is tried; each more costs a pass over all examples for every other head."""
 
-Pair = tuple[str, str]
 Result = TypeVar("Result")
 Read = Callable[[Attention, Side, Side], Result]
+
+
+class Pair(NamedTuple):
+    """A source and its translation; a model that reads trees needs the heads of the source words:
+    k for the k-th word, 0 for a root."""
+
+    source: str
+    target: str
+    heads: Optional[Sequence[int]] = None
 
 
 def align(
@@ -63,39 +73,47 @@ def each_pair(
     predictor: Predictor, pairs: Iterable[Pair], read: Read[Result], empty: Result
 ) -> Iterator[Result]:
     """What `read` makes of the attention of each pair, in order; `empty` where a side is."""
-    must_read_text(predictor)
-    stream = iter(pairs)
+    stream, first = iter(pairs), 1
     while window := list(islice(stream, WINDOW)):
-        sources = _encode(predictor, [source for source, _ in window], "source")
-        targets = _encode(predictor, [target for _, target in window], "target")
+        sources = _sources(predictor, window, first)
+        targets = _targets(predictor, window)
+        first += len(window)
         found = [empty] * len(window)
         for group in _groups(sources, targets):
             batch = Batch(
-                Padded.of([[*sources[i], EOS] for i in group]),
+                padded([sources[i] for i in group]),
                 Padded.of([[*targets[i], EOS] for i in group]),
             )
             for i, attention in zip(group, attention_of(predictor.model, batch), strict=True):
                 found[i] = read(
                     attention,
-                    Side.of(predictor.tokenizers.source, sources[i]),
+                    Side.of(predictor.tokenizers.source, sources[i].ids),
                     Side.of(predictor.tokenizers.target, targets[i]),
                 )
         yield from found
 
 
-def _encode(predictor: Predictor, lines: Sequence[str], side: str) -> list[list[int]]:
-    sides = {"source": predictor.tokenizers.source, "target": predictor.tokenizers.target}
-    return [ids[: predictor.longest] for ids in sides[side].encode([x.strip() for x in lines])]
+def _sources(predictor: Predictor, pairs: Sequence[Pair], first: int) -> list[Source]:
+    for pair in pairs:
+        must_fit(predictor.reads_heads, pair.heads is not None, "heads")
+    heads = [pair.heads or () for pair in pairs] if predictor.reads_heads else None
+    sources = read_sources(predictor, [pair.source for pair in pairs], heads, first)
+    return [source.cut(predictor.longest) for source in sources]
 
 
-def _groups(sources: list[list[int]], targets: list[list[int]]) -> Iterator[list[int]]:
+def _targets(predictor: Predictor, pairs: Sequence[Pair]) -> list[list[int]]:
+    targets = predictor.tokenizers.target.encode([pair.target.strip() for pair in pairs])
+    return [ids[: predictor.longest] for ids in targets]
+
+
+def _groups(sources: list[Source], targets: list[list[int]]) -> Iterator[list[int]]:
     """Pairs of like length that are read together, those with an empty side left out."""
-    full = [i for i, both in enumerate(zip(sources, targets, strict=True)) if all(both)]
-    order = sorted(full, key=lambda i: -(len(sources[i]) + len(targets[i])))
+    lengths = [(len(s.ids), len(t)) for s, t in zip(sources, targets, strict=True)]
+    full = [i for i, both in enumerate(lengths) if all(both)]
+    order = sorted(full, key=lambda i: -sum(lengths[i]))
     start = 0
     while start < len(order):
-        first = order[start]
-        count = max(1, TOKENS // (len(sources[first]) + len(targets[first]) + 2))
+        count = max(1, TOKENS // (sum(lengths[order[start]]) + 2))
         yield order[start : start + count]
         start += count
 
@@ -197,8 +215,9 @@ def run_heads(run: Run, predictor: Predictor, say: Callable[[str], None]) -> Hea
     kept = run.alignment_heads
     if kept is not None and (kept.get("by") == "gold" or kept.get("step") == step):
         return Heads.parse(str(kept.get("heads")))
-    sources, targets = run.validation_text(EXAMPLES)
-    chosen = choose(predictor, list(zip(sources, targets, strict=True)), "grow-diag", None)
+    trees = run.validation_heads(EXAMPLES) or repeat(None)
+    pairs = list(map(Pair, *run.validation_text(EXAMPLES), trees))
+    chosen = choose(predictor, pairs, "grow-diag", None)
     say(
         f"Words are aligned by heads {chosen.best.heads}, in which both directions agree most on "
         "the validation data; --choose with a gold alignment finds better ones."
@@ -225,13 +244,15 @@ def heads_for(
     return run_heads(run, predictor, say) if named is None else Heads.parse(named)
 
 
-def read_pairs(source: Path, target: Path) -> Iterator[Pair]:
+def read_pairs(source: Path, target: Path, heads: Optional[Path] = None) -> Iterator[Pair]:
     """Every line with its translation, the empty ones too, so that line numbers stay."""
+    trees = repeat(None) if heads is None else read_beside(heads, read_plain(source))
     for number, both in enumerate(zip_longest(read_plain(source), read_plain(target)), 1):
         if None in both:
             ended = source if both[0] is None else target
             raise Misuse(f"{ended} ends before line {number}: give as many lines in both files.")
-        yield both
+        yield Pair(*both, next(trees))
+    next(trees, None)  # where a file of heads that goes on is refused
 
 
 def read_gold(path: Path, first: int = 0, turned: bool = False) -> list[Gold]:

@@ -14,8 +14,6 @@ from torch import Tensor
 from regard.data.batch import Batch
 from regard.models.base import Model
 from regard.nn.probe import capture, watched
-from regard.predict import Predictor
-from regard.problem import Misuse
 
 Kind = Literal["cross", "encoder", "decoder"]
 KINDS: tuple[Kind, ...] = ("cross", "encoder", "decoder")
@@ -80,11 +78,6 @@ def attention_of(model: Model, batch: Batch) -> list[Attention]:
     """The weights for given pairs, read in one teacher-forced pass."""
     _, captured = watch(model, model.log_probabilities, batch)
     return rows(captured, batch)
-
-
-def must_read_text(predictor: Predictor) -> None:
-    if predictor.reads_heads:
-        raise Misuse("A model that reads dependency trees cannot be looked at from text alone.")
 
 
 def entropy(weights: Weights) -> NDArray[np.float64]:

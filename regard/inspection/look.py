@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from regard.data.batch import EOS, Batch, Padded
+from regard.data.heads import must_fit
 from regard.data.tokenizer import Tokenizer
 from regard.inspection.alignment import Heads, Method, between_words, links
 from regard.inspection.attention import (
@@ -20,10 +21,10 @@ from regard.inspection.attention import (
     Attention,
     Kind,
     entropy,
-    must_read_text,
     rows,
     watch,
 )
+from regard.inspection.source import Source, padded, read_sources
 from regard.inspection.tree import Node, Trace
 from regard.inspection.vectors import Neighbours, Part, Places, neighbours, places
 from regard.inspection.words import Side, merge
@@ -67,7 +68,7 @@ class Look:
     source_neighbours: tuple[Neighbours, ...]
     target_neighbours: tuple[Neighbours, ...]
     places: Optional[Places]
-    heads: Heads  # whose attention gives the alignment
+    attention_heads: Heads  # whose attention gives the alignment
 
     @property
     def log_probability(self) -> float:
@@ -104,7 +105,7 @@ class Look:
 
     def alignment(self, heads: Optional[Heads] = None, method: Method = "grow-diag") -> Links:
         """Pairs (source word, target word) from 0, by the attention of some heads."""
-        chosen = heads or self.heads
+        chosen = heads or self.attention_heads
         weights = chosen.mean(self.layers.cross)
         return links(between_words(weights, self.source, self.target, chosen.moment), method)
 
@@ -146,35 +147,40 @@ class Look:
 
 
 def look(
-    predictor: Predictor, text: str, target: Optional[str] = None, heads: Optional[Heads] = None
+    predictor: Predictor,
+    text: str,
+    target: Optional[str] = None,
+    heads: Optional[Sequence[int]] = None,
+    attention_heads: Optional[Heads] = None,
 ) -> Look:
     """Look at how a sentence is translated, or how a given target is read with it.
 
-    A language model goes on from the text; what it wrote is looked at.
+    A model that reads dependency trees is given the heads of the words, as for translating. A
+    language model goes on from the text; what it wrote is looked at.
     """
-    must_read_text(predictor)
+    must_fit(predictor.reads_heads, heads is not None, "heads")
     model, sides = predictor.model, predictor.tokenizers
-    ids, tokens, nodes = _both(predictor, text, target)
-    batch = Batch(Padded.of([[*ids, EOS]]), Padded.of([[*tokens, EOS]]))
+    source, tokens, nodes = _both(predictor, text, target, heads)
+    batch = Batch(padded([source]), Padded.of([[*tokens, EOS]]))
     written, attention = _read(model, sides.target, batch)
-    source, target_side = Side.of(sides.source, ids), Side.of(sides.target, tokens)
-    shown = max(16, len(source.ids), len(target_side.ids))
+    source_side, target_side = Side.of(sides.source, source.ids), Side.of(sides.target, tokens)
+    shown = max(16, len(source_side.ids), len(target_side.ids))
     part: Part = "encoder" if model.reads_source else "decoder"
     return Look(
         text=text.strip(),
         translation=sides.target.decode(tokens),
         given=target is not None,
-        source=source,
+        source=source_side,
         target=target_side,
         read=target_side.shifted(sides.target),
         layers=attention,
         written=written,
         tree=nodes,
         tree_pieces=tuple(sides.target.pieces([node.token for node in nodes])),
-        source_neighbours=neighbours(model, "encoder", sides.source, ids),
+        source_neighbours=neighbours(model, "encoder", sides.source, source.ids),
         target_neighbours=neighbours(model, "decoder", sides.target, tokens),
         places=places(model, part, min(shown, model.longest or shown), _most_heads(attention)),
-        heads=heads or Heads(),
+        attention_heads=attention_heads or Heads(),
     )
 
 
@@ -182,36 +188,42 @@ Ids = tuple[int, ...]
 
 
 def _both(
-    predictor: Predictor, text: str, target: Optional[str]
-) -> tuple[Ids, Ids, tuple[Node, ...]]:
-    """The ids of the source and of a target, given or found, and the tree of the search."""
-    sides, longest = predictor.tokenizers, predictor.longest
-    reads = predictor.model.reads_source
-    ids = _encode(sides.source, text, longest, "sentence") if reads else ()
+    predictor: Predictor, text: str, target: Optional[str], heads: Optional[Sequence[int]]
+) -> tuple[Source, Ids, tuple[Node, ...]]:
+    """The source, the ids of a target, given or found, and the tree of the search."""
+    source, begun = Source(()), None
+    if predictor.model.reads_source:
+        (source,) = read_sources(predictor, [text], None if heads is None else [heads])
+        _must_be_whole(source.ids, predictor.longest, "sentence")
+    else:
+        begun = _encode(predictor, text, "sentence")
     if target is not None:
-        return ids, _encode(sides.target, target, longest, "target"), ()
-    begun = None if reads else _encode(sides.target, text, longest, "sentence")
+        return source, _encode(predictor, target, "target"), ()
     trace = Trace()
-    found = _search(predictor, ids if begun is None else begun, begun, trace)
-    return ids, found[0].tokens, trace.nodes(found)
+    found = _search(predictor, source if begun is None else Source(begun), begun, trace)
+    return source, found[0].tokens, trace.nodes(found)
 
 
-def _encode(tokenizer: Tokenizer, text: str, longest: int, name: str) -> Ids:
-    ids = tokenizer.encode([text.strip()])[0]
+def _encode(predictor: Predictor, text: str, name: str) -> Ids:
+    ids = predictor.tokenizers.target.encode([text.strip()])[0]
+    _must_be_whole(ids, predictor.longest, name)
+    return tuple(ids)
+
+
+def _must_be_whole(ids: Sequence[int], longest: int, name: str) -> None:
     if not ids:
         raise Misuse(f"There is no text in the {name}: give some to look at.")
     if len(ids) > longest:
         raise Misuse(f"The {name} has {len(ids)} pieces, more than the {longest} read: shorten it.")
-    return tuple(ids)
 
 
 def _search(
-    predictor: Predictor, ids: Sequence[int], prefix: Optional[Sequence[int]], trace: Trace
+    predictor: Predictor, source: Source, prefix: Optional[Ids], trace: Trace
 ) -> list[Hypothesis]:
     """All hypotheses that were finished, best first, while the trace is told of each step."""
     begun = None if prefix is None else Padded.of([prefix])
     search = predictor.search.observed(trace)
-    found = predictor.model.generate(Padded.of([[*ids, EOS]]), search, begun)[0]
+    found = predictor.model.generate(padded([source]), search, begun)[0]
     if trace.totals and found[0].tokens and found[0].tokens not in trace.totals:
         raise Misuse("A shortlist numbers tokens anew: look with a predictor that has none.")
     return found

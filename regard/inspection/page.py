@@ -116,7 +116,7 @@ def _pack(look: Look) -> dict[str, Any]:
             "target": _neighbours(look.target_neighbours),
         },
         "places": None if look.places is None else _places(look.places),
-        "heads": str(look.heads),
+        "heads": str(look.attention_heads),
     }
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from regard.corpora.grammar import Pair
-from regard.inspection.aligning import each_pair
+from regard.inspection import aligning
 from regard.inspection.alignment import every_head
 from regard.inspection.attention import Attention, Kind
 from regard.inspection.words import Side, merge
@@ -39,8 +39,11 @@ def resolving_heads(predictor: Predictor, pairs: Sequence[Pair]) -> list[Resolvi
     cross: from the German pronoun while it is written. encoder: from the English "it".
     """
     riddles = [pair for pair in pairs if None not in (pair.pronoun, pair.antecedent, pair.rival)]
-    texts = [(pair.source, pair.target) for pair in riddles]
-    found = list(each_pair(predictor, texts, _between_words, None))
+    texts = [
+        aligning.Pair(pair.source, pair.target, _heads(pair) if predictor.reads_heads else None)
+        for pair in riddles
+    ]
+    found = list(aligning.each_pair(predictor, texts, _between_words, None))
     if not riddles or found[0] is None:
         raise Misuse("There is no riddle among these pairs: give some with a pronoun to resolve.")
     kinds: tuple[Kind, Kind] = ("cross", "encoder")
@@ -55,6 +58,10 @@ def resolving_heads(predictor: Predictor, pairs: Sequence[Pair]) -> list[Resolvi
             share, weight = float((right > other).mean()), float(right.mean())
             ranked.append(Resolving(kind, layer, head, share, weight))
     return sorted(ranked, key=lambda each: (-each.right, -each.weight))
+
+
+def _heads(pair: Pair) -> list[int]:
+    return [head + 1 for head in pair.heads]  # the grammar counts from 0
 
 
 def _between_words(attention: Attention, source: Side, target: Side) -> Optional[Attention]:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Sequence
+from itertools import repeat
 from typing import Any, Optional
 
 import numpy as np
 
-from regard.inspection.aligning import each_pair
+from regard.inspection.aligning import Pair, each_pair
 from regard.inspection.attention import Attention
 from regard.inspection.words import Side, merge
 from regard.predict import Predictor
@@ -19,11 +20,15 @@ LONGEST = 60
 
 
 def snapshot(
-    predictor: Predictor, sources: Sequence[str], references: Sequence[str], outputs: Sequence[str]
+    predictor: Predictor,
+    sources: Sequence[str],
+    references: Sequence[str],
+    outputs: Sequence[str],
+    heads: Optional[Sequence[Sequence[int]]],
 ) -> dict[str, Any]:
     """Each sentence with its translation so far and the attention between their words."""
-    pairs = list(zip(sources, outputs, strict=True))
-    shown = predictor.model.reads_source and not predictor.reads_heads
+    pairs = list(map(Pair, sources, outputs, repeat(None) if heads is None else heads))
+    shown = predictor.model.reads_source
     found = each_pair(predictor, pairs, _attention, None) if shown else [None] * len(pairs)
     return {
         "sentences": [

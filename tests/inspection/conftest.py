@@ -12,6 +12,7 @@ import pytest
 from toy import ABLE, SMALL, turned, write_corpus, write_lines
 
 import regard
+from regard.corpora import grammar
 
 
 @pytest.fixture(scope="session")
@@ -48,6 +49,30 @@ def transformer(able: Path) -> Path:
     settings = [*SMALL, "model.layers=2", "training.validate_every=4"]
     regard.train("tiny", run=able / "transformer", steps=8, settings=settings, quiet=True, **corpus)
     return able / "transformer"
+
+
+@pytest.fixture(scope="session")
+def trees(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a small corpus of the grammar, its trees, and a run that read them."""
+    folder = tmp_path_factory.mktemp("trees")
+    grammar.write(grammar.generate(200, held_out=20), folder)
+    files = {
+        f"{option}{name}": folder / f"{part}.{suffix}"
+        for option, part in (("", "train"), ("valid_", "valid"))
+        for name, suffix in (("source", "en"), ("target", "de"), ("source_heads", "heads"))
+    }
+    settings = [
+        *SMALL,
+        "tokenizer.kind=bpe",
+        "tokenizer.vocabulary=500",
+        "batch.tokens=512",
+        "model.layers=2",
+        "model.position=syntax",
+        "training.optimizer.rate=0.01",
+        "training.validate_every=10",
+    ]
+    regard.train("tiny", run=folder / "run", steps=20, settings=settings, quiet=True, **files)
+    return folder
 
 
 @pytest.fixture(scope="session")

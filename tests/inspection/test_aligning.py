@@ -13,7 +13,7 @@ from toy import write_lines
 import regard
 from regard.cli import main
 from regard.inspection import aligning
-from regard.inspection.aligning import align, choose, read_gold, read_pairs
+from regard.inspection.aligning import Pair, align, choose, read_gold, read_pairs
 from regard.inspection.alignment import Heads, between_words, find_method, links
 from regard.inspection.words import Side
 from regard.problem import Misuse
@@ -93,7 +93,7 @@ def test_the_right_heads_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(aligning, "each_pair", examples)
     for known in (gold, None):
-        chosen = choose(None, [("", "")] * 5, "grow-diag", known)
+        chosen = choose(None, [Pair("", "")] * 5, "grow-diag", known)
         assert (1, 2) in chosen.best.heads.places
         assert chosen.best.heads.moment == "writing"
         assert chosen.best.error == 0
@@ -106,7 +106,9 @@ def test_a_model_that_learned_aligns_well(able: Path) -> None:
     gold = read_gold(able / "test.align")
     chosen = choose(predictor, pairs, "argmax", gold)
     assert chosen.best.error < 0.1
-    found = list(align(predictor, [*pairs, ("", "ANT"), ("ant", "")], chosen.best.heads, "argmax"))
+    found = list(
+        align(predictor, [*pairs, Pair("", "ANT"), Pair("ant", "")], chosen.best.heads, "argmax")
+    )
     assert found[-2:] == [frozenset(), frozenset()]
     one_by_one = [next(align(predictor, [pair], chosen.best.heads, "argmax")) for pair in pairs]
     assert found[:-2] == one_by_one  # neighbours in a batch change nothing, and order is kept

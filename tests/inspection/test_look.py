@@ -15,12 +15,15 @@ from untrained import LETTERS, untrained
 
 import regard
 from regard.data.batch import EOS, Batch, Padded
+from regard.data.tokenizer import Bytes, Tokenizer
 from regard.inspection.look import look
 from regard.models import Architecture
+from regard.models.language import LanguageConfig
 from regard.models.transformer import TransformerConfig
+from regard.nn.position import Shaw
 from regard.nn.probe import capture
+from regard.predict import Predictor
 from regard.problem import Misuse
-from regard.recipes import Config
 from regard.search.beam import Beam
 
 TEXT = "ant bee cat dog eel"
@@ -28,9 +31,15 @@ MEMBERS = [
     pytest.param(config, id=f"{config.kind}-{number}")
     for member in get_args(get_args(Architecture)[0])
     for number, config in enumerate(member.miniatures())
-    if not Config.model_construct(model=config).reads_heads  # text alone is not enough for those
 ]
 SMALL = TransformerConfig.miniatures()[0]
+SYNTAX = SMALL.model_copy(update={"position": "syntax"})
+HEADS = [2, 0, 2, 5, 3]
+"""A tree over the text, for those that read one."""
+
+
+def heads_for(predictor: Predictor) -> list[int] | None:
+    return HEADS if predictor.reads_heads else None
 
 
 def test_the_public_name_is_this_function() -> None:
@@ -40,7 +49,8 @@ def test_the_public_name_is_this_function() -> None:
 @pytest.mark.parametrize("config", MEMBERS)
 def test_every_family_can_be_looked_at(config: Any) -> None:
     predictor = untrained(config)
-    found = look(predictor, TEXT)
+    heads = heads_for(predictor)
+    found = look(predictor, TEXT, heads=heads)
     sides = {"cross": (found.target, found.source), "encoder": (found.source, found.source)}
     for kind in ("cross", "encoder", "decoder"):
         looking, looked_at = sides.get(kind, (found.read, found.read))
@@ -50,29 +60,35 @@ def test_every_family_can_be_looked_at(config: Any) -> None:
                 np.testing.assert_allclose(layer.sum(axis=-1), 1, atol=1e-5)
         bits = np.array([b for heads in found.entropy(kind) for b in heads])
         assert ((bits >= 0) & (bits <= math.log2(len(looked_at.ids)) + 1e-9)).all()
-    assert predictor(TEXT) == found.translation
+    assert predictor(TEXT, heads) == found.translation
     source = TEXT if predictor.model.reads_source else ""
-    ((log, count),) = predictor.score([(source, found.translation)])
+    pair = (source, found.translation)
+    ((log, count),) = predictor.score([pair], None if heads is None else [heads])
     assert count == len(found.written)
     assert found.log_probability == pytest.approx(log, abs=1e-3)
     assert found.html()
 
 
-def test_a_model_that_reads_trees_is_refused_in_a_sentence() -> None:
-    predictor = untrained(SMALL)
-    predictor.reads_heads = True
-    with pytest.raises(Misuse, match="dependency trees"):
-        look(predictor, TEXT)
+def test_heads_that_do_not_fit_are_refused_in_a_sentence() -> None:
+    with pytest.raises(Misuse, match="reads the dependency tree of each source line: give heads"):
+        look(untrained(SYNTAX), TEXT)
+    with pytest.raises(Misuse, match="has 2 heads, but its source has 5 words"):
+        look(untrained(SYNTAX), TEXT, heads=[2, 0])
+    with pytest.raises(Misuse, match="no text"):
+        look(untrained(SYNTAX), "", heads=[])
+    for config in (SMALL, LanguageConfig.miniatures()[0]):
+        with pytest.raises(Misuse, match="leave heads out"):
+            look(untrained(config), TEXT, heads=HEADS)
 
 
 @pytest.mark.parametrize("config", MEMBERS)
 def test_the_weights_are_those_of_the_search(config: Any) -> None:
     """Greedy search step by step, captured, against the one pass of a look."""
     predictor = untrained(config, Beam(beam=1))
-    found = look(predictor, TEXT)
-    source = Padded.of([found.source.ids])
+    heads = heads_for(predictor)
+    found = look(predictor, TEXT, heads=heads)
     with capture(predictor.model) as steps:
-        predictor.model.generate(source, predictor.search)
+        predictor(TEXT, heads)
     used = [torch.cat(each, dim=2)[0].numpy() for each in across(predictor.model, steps)]
     for layer, weights in zip(found.layers.cross, used, strict=True):
         np.testing.assert_allclose(weights, layer, atol=1e-5)
@@ -101,6 +117,38 @@ def test_the_weights_are_those_of_the_fused_kernel(monkeypatch: pytest.MonkeyPat
     assert len(seen) == len(layers.encoder) + len(decoder)
     for weights, layer in zip(seen, [*layers.encoder, *decoder], strict=True):
         np.testing.assert_allclose(weights, layer, atol=1e-5)
+
+
+def test_the_weights_by_a_tree_are_those_that_were_used(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Translating makes the weights within the source even without a probe."""
+    predictor = untrained(SYNTAX)
+    found = look(predictor, TEXT, heads=HEADS)
+    other = look(predictor, TEXT, heads=[0, 1, 2, 3, 4])
+    seen, mean = [], Shaw.mean
+
+    def telling(self: Shaw, weights: torch.Tensor, distance: torch.Tensor) -> torch.Tensor:
+        seen.append(weights[0].numpy())
+        return mean(self, weights, distance)
+
+    monkeypatch.setattr(Shaw, "mean", telling)
+    predictor(TEXT, HEADS)
+    for weights, layer, by_other in zip(
+        seen, found.layers.encoder, other.layers.encoder, strict=True
+    ):
+        np.testing.assert_allclose(weights, layer, atol=1e-5)
+        assert np.abs(weights - by_other).max() > 1e-3
+
+
+@pytest.mark.parametrize("tokenizer", [Bytes(), LETTERS], ids=lambda each: each.kind)
+def test_a_tree_over_words_is_one_over_their_pieces(tokenizer: Tokenizer) -> None:
+    predictor = untrained(SYNTAX, tokenizer=tokenizer)
+    found = look(predictor, f" {TEXT}  ", target="EEL DOG CAT", heads=HEADS)
+    assert found.source.words[:-1] == tuple(TEXT.split())
+    with capture(predictor.model) as weights:
+        list(predictor.score([(TEXT, "EEL DOG CAT")], [HEADS]))
+    used = [each[0][0].numpy() for each in across(predictor.model, weights)]
+    for layer, read in zip(found.layers.cross, used, strict=True):
+        np.testing.assert_allclose(read, layer, atol=1e-5)
 
 
 def test_a_given_target_is_read_instead_of_searched_for() -> None:

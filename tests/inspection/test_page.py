@@ -113,7 +113,7 @@ OWN = Heads(((1, 1), (2, 2)), "reading")
 
 @pytest.fixture(scope="module")
 def found(transformer: Path) -> Look:
-    return look(regard.load(transformer), "ant bee cat dog", heads=OWN)
+    return look(regard.load(transformer), "ant bee cat dog", attention_heads=OWN)
 
 
 @pytest.fixture

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from untrained import untrained
 
 from regard.corpora import grammar
-from regard.data.tokenizer import Tokenizers, Words
+from regard.data.tokenizer import Words
 from regard.inspection.look import look
 from regard.inspection.pronoun import resolving_heads
 from regard.models.transformer import TransformerConfig
-from regard.predict import Predictor
 from regard.problem import Misuse
-from regard.search.beam import Beam
 
 PAIRS = grammar.generate(0, held_out=30).test
 
@@ -29,16 +28,21 @@ def test_the_nouns_of_a_riddle_are_known() -> None:
         assert (pair.antecedent is not None) == (pair.rival is not None) == riddle
 
 
-def test_heads_are_ranked_by_what_they_look_at() -> None:
+@pytest.mark.parametrize("position", ["sinusoidal", "syntax"])
+def test_heads_are_ranked_by_what_they_look_at(position: str) -> None:
     words = Words(sorted({w for pair in PAIRS for w in f"{pair.source} {pair.target}".split()}))
-    model = TransformerConfig.miniatures()[0].build(words.size, words.size)
-    predictor = Predictor(model, Tokenizers(words, words), Beam())
+    config = TransformerConfig.miniatures()[0].model_copy(update={"position": position})
+    predictor = untrained(config, tokenizer=words)
     found = resolving_heads(predictor, PAIRS)
     assert len(found) == 8
     assert [each.right for each in found] == sorted((e.right for e in found), reverse=True)
     riddles = [pair for pair in PAIRS if pair.pronoun is not None]
+    trees = predictor.reads_heads or None
     best = next(each for each in found if each.kind == "cross")
-    looks = [look(predictor, pair.source, pair.target) for pair in riddles]
+    looks = [
+        look(predictor, pair.source, pair.target, trees and [head + 1 for head in pair.heads])
+        for pair in riddles
+    ]
     rows = [
         each.attention("cross", best.layer, best.head, words=True)[pair.pronoun]
         for each, pair in zip(looks, riddles, strict=True)

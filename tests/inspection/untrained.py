@@ -7,15 +7,21 @@ from typing import Any
 import torch
 from toy import WORDS
 
-from regard.data.tokenizer import Tokenizers, Words
+from regard.data.tokenizer import Tokenizer, Tokenizers, Words
 from regard.predict import Predictor
+from regard.recipes import Config
 from regard.search.beam import Beam
 
 LETTERS = Words([*WORDS, *(word.upper() for word in WORDS)])
 
 
-def untrained(config: Any, search: Beam | None = None) -> Predictor:
+def untrained(config: Any, search: Beam | None = None, tokenizer: Tokenizer = LETTERS) -> Predictor:
     """A predictor of a small model with its first weights, over the toy's words."""
     torch.manual_seed(3)
-    model = config.build(LETTERS.size, LETTERS.size)
-    return Predictor(model, Tokenizers(LETTERS, LETTERS), search or Beam(beam=3))
+    model = config.build(tokenizer.size, tokenizer.size)
+    return Predictor(
+        model,
+        Tokenizers(tokenizer, tokenizer),
+        search or Beam(beam=3),
+        reads_heads=Config.model_construct(model=config).reads_heads,
+    )
