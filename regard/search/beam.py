@@ -99,6 +99,8 @@ class Beam(Search):
         better = (going_on[:, None, :] > ending[:, :, None]).sum(-1)
         better += (ending[:, None, :] > ending[:, :, None]).sum(-1)
         accepted = (better < self.beam) & ending.isfinite()
+        if not bool(accepted.any()):
+            return live.finished
         scale = (live.length + 1) ** self.length_penalty
         for sentence, tokens, total in zip(
             live.sentences[accepted.nonzero()[:, 0]].tolist(),

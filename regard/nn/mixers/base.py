@@ -8,7 +8,7 @@ from typing import Optional
 
 from torch import Tensor
 
-from regard.nn.attention import fused, many, scale, weigh
+from regard.nn.attention import fused, many, mix, scale, weigh
 from regard.nn.mixers.places import Places, Reading
 from regard.nn.position import Position
 from regard.nn.probe import Watched
@@ -83,7 +83,7 @@ class SoftmaxMixer(Mixer):
         if self.probe is None and many(query) and not self.position.changes_values:
             return fused(query, key, value, mask, False, self.scaled), None
         weights = weigh(scale(query, self.scaled), key, mask)
-        mixed = weights @ value
+        mixed = mix(weights, value)
         if distance is not None and self.position.changes_values:
             mixed = mixed + self.position.mean(weights, distance)
         return mixed, weights

@@ -99,6 +99,8 @@ class Reading:
     @cached_property
     def own(self) -> Tensor:
         """The columns of each hypothesis once the T more are read: (R, columns + copies x T)."""
+        if len(self.seen) == self.sentences:
+            return self.seen.new_ones(self.sentences, self.seen.shape[1] + self.length)
         own = torch.eye(len(self.seen) // self.sentences, dtype=torch.bool)
         own = own.repeat(self.sentences, 1).repeat_interleave(self.length, dim=1)
         return torch.cat([self.seen, own], dim=1)
