@@ -1,7 +1,7 @@
 """Word alignments on hand-aligned text: a model of tatoeba-en-de, tested on Europarl de-en.
 
 python -m benchmarks.alignments --pairs ../shared/data/tatoeba-en-de
-    --gold ../shared/data/word-alignment --runs DIR [--minutes 30] [--seed 1]
+    --gold ../shared/data/word-alignment --runs DIR [--minutes 20] [--seed 1]
     [--output results.json]
 
 The gold text is lower-cased and cut into words, so the training text is made so too, by the words
@@ -65,7 +65,7 @@ def main() -> None:
     parser.add_argument("--pairs", type=Path, required=True)
     parser.add_argument("--gold", type=Path, required=True)
     parser.add_argument("--runs", type=Path, required=True)
-    parser.add_argument("--minutes", type=float, default=30)
+    parser.add_argument("--minutes", type=float, default=20)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--output", type=Path)
     chosen = parser.parse_args()
