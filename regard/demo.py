@@ -61,7 +61,7 @@ def run_demo(folder: Path) -> None:
         translation = predictor(pair.source)
         verdict = "right" if translation == pair.target else f"wrong, it should be {pair.target}"
         console.print(f"  {pair.source}\n  -> {translation}  ({verdict})")
-    console.print(_next_steps(run_folder), markup=False, soft_wrap=True)
+    console.print(_next_steps(run_folder, corpus_folder), markup=False, soft_wrap=True)
 
 
 def measure(predictor: Predictor, pairs: list[grammar.Pair]) -> tuple[float, float]:
@@ -74,11 +74,11 @@ def measure(predictor: Predictor, pairs: list[grammar.Pair]) -> tuple[float, flo
     return exact / len(both), right / len(asked)
 
 
-def _next_steps(run: Path) -> str:
+def _next_steps(run: Path, corpus: Path) -> str:
     return f"""
 Try next:
   echo "The dog didn't eat the cake because it was too sweet." | .venv/bin/regard translate {run}
-  .venv/bin/regard evaluate {run} --source demo/corpus/test.en --target demo/corpus/test.de
+  .venv/bin/regard evaluate {run} --source {corpus}/test.en --target {corpus}/test.de
   .venv/bin/regard look {run} "The animal didn't cross the street because it was too wide." --open
   .venv/bin/regard info {run}
 Your own files, one sentence a line:

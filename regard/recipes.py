@@ -72,12 +72,12 @@ class Config(Settings):
     @property
     def reads_source(self) -> bool:
         """False for a language model, whose data is a target alone."""
-        return self.model.kind != "language"
+        return self.model.reads_source
 
     @property
     def reads_heads(self) -> bool:
         """True for a model whose positions are places in the dependency tree of the source."""
-        return self.model.kind == "transformer" and self.model.reads_trees
+        return self.model.reads_trees
 
 
 def tiny() -> Config:

@@ -50,7 +50,6 @@ class Store:
 
     def __init__(self, folder: Path, meta: dict[str, Any]) -> None:
         self.skipped: int = meta["skipped"]
-        self.max_length: int = meta["max_length"]
         self.has_text: bool = meta["text"]
         self.source, self.target = (_map(folder, meta, side, "ids") for side in _SIDES)
         if self.has_text:

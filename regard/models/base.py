@@ -9,6 +9,7 @@ from typing import Optional
 import torch
 from torch import Tensor, nn
 
+from regard.config import Settings
 from regard.data.batch import BOS, Batch, Padded
 from regard.nn.output import Loss, Output
 from regard.nn.state import State
@@ -39,6 +40,20 @@ class Decoder(nn.Module, ABC):
 
         T is all of them in training, some for a given prefix, one in a step of search.
         """
+
+
+class Family(Settings):
+    """What the settings of every family of models can be asked."""
+
+    @property
+    def reads_source(self) -> bool:
+        """A language model reads none."""
+        return True
+
+    @property
+    def reads_trees(self) -> bool:
+        """Whether its positions are places in the dependency tree of the source."""
+        return False
 
 
 class Model(nn.Module, ABC):

@@ -10,9 +10,8 @@ from pydantic import Field, model_validator
 from torch import Tensor, nn
 from torch.nn import functional
 
-from regard.config import Settings
 from regard.data.batch import Padded
-from regard.models.base import Decoder, Encoded, Encoder, EncoderDecoder
+from regard.models.base import Decoder, Encoded, Encoder, EncoderDecoder, Family
 from regard.nn.attention import hide
 from regard.nn.blocks import Embedding
 from regard.nn.convolution import (
@@ -29,7 +28,7 @@ from regard.nn.position import input_position
 from regard.nn.state import State
 
 
-class ConvolutionalConfig(Settings):
+class ConvolutionalConfig(Family):
     """ConvS2S (Gehring et al. 2017, arXiv 1705.03122).
 
     `kernel` is the number of places that a convolution sees.
@@ -150,7 +149,7 @@ class ConvolutionalDecoder(Decoder):
         return self.dropout(self.norm(x)), state.advance(tuple(after), by=tokens.shape[1])
 
 
-class ByteNetConfig(Settings):
+class ByteNetConfig(Family):
     """ByteNet (Kalchbrenner et al. 2016, arXiv 1610.10099), with the blocks it translates with.
 
     `kernel` is the number of places that a convolution sees; they are 1, 2, 4 ... places apart,

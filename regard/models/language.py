@@ -9,7 +9,7 @@ from pydantic import Field, model_validator
 from torch import Tensor, nn
 
 from regard.data.batch import Padded
-from regard.models.base import Decoder, Encoded, Encoder, EncoderDecoder
+from regard.models.base import Decoder, Encoded, Encoder, EncoderDecoder, Family
 from regard.nn.blocks import Anatomy, Embedding, SelfLayer
 from regard.nn.dropout import Dropout
 from regard.nn.embedding import embed
@@ -39,7 +39,7 @@ OF_ATTENTION = (
 """Settings that a recurrent cell has no use for."""
 
 
-class LanguageConfig(Anatomy):
+class LanguageConfig(Anatomy, Family):
     """Unless another cell is given: a Transformer's decoder without a source."""
 
     kind: Literal["language"] = "language"
@@ -57,6 +57,10 @@ class LanguageConfig(Anatomy):
             self._must_be_recurrent()
         check_mixers(self.mixers, self.layers, self.position, causal=True)
         return self
+
+    @property
+    def reads_source(self) -> bool:
+        return False
 
     def _must_be_recurrent(self) -> None:
         for name in OF_ATTENTION:

@@ -9,9 +9,8 @@ import torch
 from pydantic import Field, model_validator
 from torch import Tensor, nn
 
-from regard.config import Settings
 from regard.data.batch import Padded
-from regard.models.base import Decoder, Encoded, Encoder, EncoderDecoder
+from regard.models.base import Decoder, Encoded, Encoder, EncoderDecoder, Family
 from regard.nn.blocks import Embedding
 from regard.nn.dropout import Dropout
 from regard.nn.embedding import Tying, share_embeddings
@@ -30,7 +29,7 @@ Looking = Literal["none", "before", "after"]
 (Bahdanau et al. 2014); after each step (Luong et al. 2015)."""
 
 
-class RecurrentConfig(Settings):
+class RecurrentConfig(Family):
     """Unless others are given: an LSTM that reads both ways, and Bahdanau's attention."""
 
     kind: Literal["recurrent"] = "recurrent"

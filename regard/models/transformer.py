@@ -8,7 +8,7 @@ from pydantic import Field, model_validator
 from torch import Tensor, nn
 
 from regard.data.batch import Padded
-from regard.models.base import Decoder, Encoded, Encoder, EncoderDecoder
+from regard.models.base import Decoder, Encoded, Encoder, EncoderDecoder, Family
 from regard.nn.attention import KeysValues, hide
 from regard.nn.blocks import Anatomy, DecoderLayer, Placement, SelfLayer
 from regard.nn.embedding import Tying, share_embeddings
@@ -20,7 +20,7 @@ from regard.nn.output import Projection
 from regard.nn.state import State, Tree
 
 
-class TransformerConfig(Anatomy):
+class TransformerConfig(Anatomy, Family):
     """The sizes of the `tiny` recipe unless others are given.
 
     The mixers are taken in turn over the layers: window, full with four layers is window, full,

@@ -26,15 +26,11 @@ class Core(Watched):
         super().__init__()
         self.scaled = scaled
 
-    def forward(
-        self, query: Tensor, key: Tensor, value: Tensor, mask: Optional[Tensor], causal: bool
-    ) -> Tensor:
+    def forward(self, query: Tensor, key: Tensor, value: Tensor, mask: Optional[Tensor]) -> Tensor:
         """query (B, H, T, K), key and value (B, H, S, K), the mask is added to the scores and
-        broadcastable to (B, H, T, S); causal: T = S and no token sees a later one."""
-        if self.probe is None and (causal or many(query)):
-            return fused(query, key, value, mask, causal, self.scaled)
-        if causal:
-            mask = hide(~look_back(query.shape[2]))
+        broadcastable to (B, H, T, S)."""
+        if self.probe is None and many(query):
+            return fused(query, key, value, mask, False, self.scaled)
         weights = weigh(scale(query, self.scaled), key, mask)
         if self.probe is not None:
             self.probe.append(weights.detach())
@@ -133,5 +129,5 @@ class CrossAttention(nn.Module):
         rows, length, _ = x.shape
         sentences = source[0].shape[0]
         query = self.query(x).reshape(sentences, -1, x.shape[-1])  # (B, copies x T, D)
-        mixed = self.core(split_heads(query, self.heads), *source, mask, False)
+        mixed = self.core(split_heads(query, self.heads), *source, mask)
         return self.output(join_heads(mixed).reshape(rows, length, -1))

@@ -109,7 +109,7 @@ class StepAttention(nn.Module):
         """
         query = (self.query(h) + embedded) * HALF
         query = query.reshape(len(mask), 1, -1, h.shape[-1])  # (B, 1, copies x T, D)
-        return self.output(self.core(query, *source, mask, False).reshape(h.shape))
+        return self.output(self.core(query, *source, mask).reshape(h.shape))
 
 
 class GatedDecoderLayer(nn.Module):
