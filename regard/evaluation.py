@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Optional
+from typing import Optional, TypeVar
 
 from regard.data.corpus import Pairs
 from regard.data.doctor import refuse_swapped
 from regard.data.heads import Heads, must_fit
 from regard.experiment import Files, PathLike
-from regard.metrics.text import Comparison, Score, TextMetrics, paired_bootstrap, text_scores
+from regard.metrics.text import (
+    Comparison,
+    Score,
+    TextMetrics,
+    paired_bootstrap,
+    piece_perplexity,
+    text_scores,
+    word_perplexity,
+)
 from regard.predict import Predictor
 from regard.problem import Misuse
 from regard.run import Run
@@ -20,6 +27,8 @@ from regard.search.rules import Search
 from regard.workers import cores
 
 PLAIN = TextMetrics()
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -29,6 +38,15 @@ class Text:
     sources: list[str]
     references: list[str]
     heads: Optional[Sequence[Heads]]
+    places: Sequence[int]  # the line of each pair in the files, counted from 0
+    lines: int  # in the files, those that cannot be used as well
+
+    def at_their_lines(self, found: Sequence[T], missing: T) -> list[T]:
+        """What was found for each pair, with something for each line that was skipped."""
+        whole = [missing] * self.lines
+        for place, each in zip(self.places, found, strict=True):
+            whole[place] = each
+        return whole
 
     def pairs(self) -> list[tuple[str, str]]:
         return list(zip(self.sources, self.references, strict=True))
@@ -36,7 +54,7 @@ class Text:
 
 @dataclass(frozen=True)
 class Evaluation:
-    """The scores of a run on some pairs, and its outputs for them."""
+    """The scores of a run on some pairs, and its outputs: one a line, empty for a skipped pair."""
 
     scores: tuple[Score, ...]
     outputs: tuple[str, ...]
@@ -74,33 +92,19 @@ def evaluate(
     _say_cut(predictor, say)
     scored = list(predictor.score(text.pairs(), text.heads))
     return Evaluation(
-        (*text_scores(outputs, text.references, metrics), _piece_perplexity(scored)),
-        tuple(outputs),
+        (*text_scores(outputs, text.references, metrics), piece_perplexity(scored)),
+        tuple(text.at_their_lines(outputs, "")),
     )
 
 
 def _evaluate_language(
     predictor: Predictor, lines: list[str], say: Callable[[str], None]
 ) -> Evaluation:
-    """Perplexity by the piece, and by the word, which does not depend on how words are cut."""
+    """Perplexity by the piece, and by the word if all of them were read."""
     scored = list(predictor.score(("", line) for line in lines))
     _say_cut(predictor, say)
-    words = sum(len(line.split()) + 1 for line in lines)
-    by_word = _perplexity(scored, words)
-    signature = f"unit:word|words:{words}|lines:{len(lines)}"
-    scores = [_piece_perplexity(scored), Score("word perplexity", by_word, signature)]
-    return Evaluation(tuple(scores[:1] if predictor.cut else scores), ())
-
-
-def _piece_perplexity(scored: Sequence[tuple[float, int]]) -> Score:
-    pieces = sum(count for _, count in scored)
-    signature = f"unit:piece|pieces:{pieces}|pairs:{len(scored)}"
-    return Score("perplexity", _perplexity(scored, pieces), signature)
-
-
-def _perplexity(scored: Sequence[tuple[float, int]], units: int) -> float:
-    """exp(-log p / units), where the end of each line is a unit too."""
-    return math.exp(min(700.0, -sum(total for total, _ in scored) / units))
+    by_word = () if predictor.cut else (word_perplexity(scored, lines),)
+    return Evaluation((piece_perplexity(scored), *by_word), ())
 
 
 def compare(
@@ -152,14 +156,14 @@ def score(
     source_heads: Optional[PathLike] = None,
     say: Callable[[str], None] = print,
 ) -> list[tuple[float, int]]:
-    """log p(target | source) and the number of target tokens, for each usable pair; log p(target)
-    by a language model."""
+    """log p(target | source) and the number of target tokens, for each pair; log p(target) by a
+    language model. Of a pair that was skipped there are no tokens."""
     experiment = Run.open(Path(run))
     text = _text(experiment, Files(source, target, pairs, source_heads), say)
     predictor = experiment.predictor(say=say)
     scored = list(predictor.score(text.pairs(), text.heads))
     _say_cut(predictor, say)
-    return scored
+    return text.at_their_lines(scored, (0.0, 0))
 
 
 def _say_cut(predictor: Predictor, say: Callable[[str], None]) -> None:
@@ -169,9 +173,12 @@ def _say_cut(predictor: Predictor, say: Callable[[str], None]) -> None:
 
 def _text(run: Run, files: Files, say: Callable[[str], None]) -> Text:
     if not files.given():
-        return Text(*run.validation_text(), run.validation_heads())
+        sources, references = run.validation_text()
+        count = len(references)
+        return Text(sources, references, run.validation_heads(), range(count), count)
     pairs: Pairs = files.open_for(run.config, "")
-    for note in pairs.check().sentences():
+    report = pairs.check()
+    for note in report.sentences():
         say(note)
     refuse_swapped(run.profile, pairs, "these files")
     usable = list(pairs)
@@ -179,4 +186,6 @@ def _text(run: Run, files: Files, say: Callable[[str], None]) -> Text:
         [pair.source for pair in usable],
         [pair.target for pair in usable],
         [pair.heads or () for pair in usable] if run.config.reads_heads else None,
+        [pair.line - 1 for pair in usable],
+        report.read,
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Optional, Union
@@ -395,7 +395,8 @@ def train_rank(run: Run, ranks: Ranks, display: Display) -> Run:
     with bounded_memory(ranks.size):
         progress = trainer.run()
     if ranks.first:
-        draw_curves(run.journal, run.path / "curves.svg")
+        with suppress(OSError):  # what is trained is saved, and a full disk only lacks its picture
+            draw_curves(run.journal, run.path / "curves.svg")
         if progress.finished:
             display.note(
                 f"Trained {progress.step:,} steps; best at step {progress.best_step:,}. "

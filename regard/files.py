@@ -27,7 +27,7 @@ def writing(path: Path) -> Iterator[BinaryIO]:
     path = path.resolve()  # a link stays a link
     if not path.parent.is_dir():
         raise Misuse(f"There is no folder {path.parent}: make it first.")
-    temporary = path.with_name(f".{path.name}.tmp")
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     try:
         with temporary.open("wb") as stream:
             yield stream
@@ -38,6 +38,27 @@ def writing(path: Path) -> Iterator[BinaryIO]:
         temporary.unlink(missing_ok=True)
         raise
     sync_folder(path.parent)
+
+
+def clear_strays(folder: Path) -> None:
+    """Remove what processes that were killed had begun to write."""
+    for stray in folder.glob(".*.tmp"):
+        number = stray.name.split(".")[-2]
+        if not (number.isdecimal() and _lives(int(number))):
+            stray.unlink(missing_ok=True)
+
+
+def _lives(process: int) -> bool:
+    """Whether another process has this number; ours is writing nothing while it clears away."""
+    if process == os.getpid():
+        return False
+    try:
+        os.kill(process, 0)
+    except (ProcessLookupError, OverflowError):
+        return False
+    except PermissionError:
+        pass  # somebody else's
+    return True
 
 
 def write_text(path: Path, text: str) -> None:

@@ -30,6 +30,8 @@ def main() -> None:
         train_rank(Run.open(Path(run)), ranks, Display(quiet=True))
     except Problem as problem:
         sys.exit(problem.exit_code)  # the first process says what there is to say
+    except KeyboardInterrupt:  # the first process was told twice to stop
+        sys.exit(128 + signal.SIGTERM)
 
 
 if __name__ == "__main__":

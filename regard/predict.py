@@ -127,14 +127,16 @@ class Predictor:
         trees = iter(heads) if heads is not None else None
         with ExitStack() as stack:
             generate: Generate = partial(map, self._generate)
+            workers = 1
             while window := list(islice(stream, window_size)):
                 forced = list(islice(begun, len(window))) if begun is not None else None
                 if forced is not None and len(forced) < len(window):
                     raise Misuse("There are fewer prefixes than lines: give one a line each.")
-                if self.workers > 1 and len(window) >= MANY and isinstance(generate, partial):
-                    generate = stack.enter_context(at_once(self._generate, self.workers))
+                if workers < self.workers and len(window) >= MANY:
+                    workers = self.workers
+                    generate = stack.enter_context(at_once(self._generate, workers))
                 beside = self._beside(window, trees, first)
-                yield from self._window(first, window, beside, forced, generate)
+                yield from self._window(first, window, beside, forced, generate, workers)
                 first += len(window)
         if begun is not None and next(begun, None) is not None:
             raise Misuse("There are more prefixes than lines: give one a line each.")
@@ -161,10 +163,13 @@ class Predictor:
         heads: Optional[list[Heads]],
         prefixes: Optional[list[str]],
         generate: Generate,
+        workers: int,
     ) -> Iterator[Prediction]:
         rows, trees, forced = self._sides(lines, heads, prefixes)
+        self._must_have_room(forced or [], first)
         found = [EMPTY for _ in lines]
-        groups = list(self._groups(rows))
+        sampling = isinstance(self.search, Sample)  # draws follow from how lines are grouped
+        groups = list(self._groups(rows, 1 if sampling else workers))
         tasks = (
             Task(
                 first + group[0],
@@ -208,6 +213,16 @@ class Predictor:
         begun = self._cut(self.tokenizers.target.encode([line.strip() for line in lines]))
         return [[*row, EOS] for row in begun], None, begun
 
+    def _must_have_room(self, prefixes: Rows, first: int) -> None:
+        """Refuse what a target cannot begin with, in a model that reads so many pieces at most."""
+        most = self.model.longest
+        for number, row in enumerate(prefixes, first + 1):
+            if most is not None and len(row) >= most:
+                raise Misuse(
+                    f"The prefix of line {number} has {len(row)} pieces, and this model can read "
+                    f"{most - 1}: shorten it."
+                )
+
     def _read(
         self, lines: Sequence[str], heads: Optional[Sequence[Heads]]
     ) -> tuple[Rows, Optional[Rows]]:
@@ -223,13 +238,13 @@ class Predictor:
         self.cut += sum(len(row) > self.longest for row in rows)
         return [row[: self.longest] for row in rows]
 
-    def _groups(self, rows: list[list[int]]) -> Iterator[list[int]]:
+    def _groups(self, rows: list[list[int]], workers: int = 1) -> Iterator[list[int]]:
         """Row numbers that go together: longest first, within the budget of tokens.
 
         Every worker gets several groups, so that none is left with the last one alone.
         """
         order = sorted((i for i, row in enumerate(rows) if row), key=lambda i: -len(rows[i]))
-        share = -(-len(order) // (4 * self.workers)) if self.workers > 1 else len(order)
+        share = -(-len(order) // (4 * workers)) if workers > 1 else len(order)
         start = 0
         while start < len(order):
             count = max(1, min(share, self.batch_tokens // len(rows[order[start]])))

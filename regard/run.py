@@ -8,7 +8,7 @@ import json
 import re
 import shutil
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, Optional, Union
 
@@ -21,9 +21,9 @@ from regard.data.doctor import Profile
 from regard.data.lexicon import likely_targets
 from regard.data.store import Store
 from regard.data.tokenizer import Tokenizers
-from regard.files import read_json, write_json, write_text, writing
+from regard.files import clear_strays, read_json, write_json, write_text, writing
 from regard.memory import keep_memory
-from regard.models.base import EncoderDecoder, Model
+from regard.models.base import EncoderDecoder
 from regard.models.shortlist import Shortlisted
 from regard.models.weights import collect, install
 from regard.nn.int8 import use_int8
@@ -64,8 +64,8 @@ class Run:
         """Refuse a folder that holds something else."""
         if path.exists() and not path.is_dir():
             raise Misuse(f"{path} is a file: choose a folder for the run.")
-        ours = ("lock", ".config.json.tmp")  # left by a beginning that was cut off
-        if path.is_dir() and any(entry.name not in ours for entry in path.iterdir()):
+        ours = re.compile(r"lock|\.config\.json\..*tmp")  # left by a beginning that was cut off
+        if path.is_dir() and not all(ours.fullmatch(entry.name) for entry in path.iterdir()):
             raise Misuse(f"{path} holds other files and is not a run: choose a new folder.")
 
     @staticmethod
@@ -96,8 +96,7 @@ class Run:
                 fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except OSError:
                 raise Misuse(f"Another process is training {self.path}: wait for it.") from None
-            for stray in self.path.glob(".*.tmp"):  # whoever was writing them was killed
-                stray.unlink(missing_ok=True)
+            clear_strays(self.path)
             yield
 
     @property
@@ -231,13 +230,13 @@ class Run:
     def checkpoints(self, say: Callable[[str], None] = print) -> Checkpoints:
         return Checkpoints(self.path / "checkpoints", self.config.training.keep, say)
 
-    def build_model(self, tokenizers: Optional[Tokenizers] = None) -> Model:
+    def build_model(self, tokenizers: Optional[Tokenizers] = None) -> EncoderDecoder:
         """The model with its first, untrained weights, which follow from the seed."""
         sides = tokenizers or self.tokenizers()
         torch.manual_seed(self.config.training.seed)
         return self.config.model.build(sides.source.size, sides.target.size)
 
-    def model(self, say: Callable[[str], None] = print) -> tuple[Model, Checkpoint]:
+    def model(self, say: Callable[[str], None] = print) -> tuple[EncoderDecoder, Checkpoint]:
         """The model with its best weights, averaged as the run averages."""
         keep_memory()
         checkpoint = self.checkpoints(say).best()
@@ -272,10 +271,8 @@ class Run:
             use_int8(model)
         else:
             lay_out_for_search(model)
-        if shortlist:
-            model = self._shortlisted(model, sides, shortlist, say)
         return Predictor(
-            model,
+            self._shortlisted(model, sides, shortlist, say) if shortlist else model,
             sides,
             search or self.config.search,
             batch_tokens=batch_tokens,
@@ -284,9 +281,9 @@ class Run:
         )
 
     def _shortlisted(
-        self, model: Model, sides: Tokenizers, count: int, say: Callable[[str], None]
+        self, model: EncoderDecoder, sides: Tokenizers, count: int, say: Callable[[str], None]
     ) -> Shortlisted:
-        if not isinstance(model, EncoderDecoder) or not model.reads_source:
+        if not model.reads_source:
             raise Misuse("This kind of model cannot choose from a shortlist: leave it out.")
         likely = self._likely_targets(sides, say)[:, :count]
         if sides.joint:  # names and numbers stay as they are
@@ -306,7 +303,7 @@ class Run:
             pass
         say("Learning which target pieces go with a source piece; this is done once a run.")
         likely = likely_targets(self.store("train"), *shape)
-        with writing(path) as stream:
+        with suppress(OSError), writing(path) as stream:  # else it is learned again next time
             np.save(stream, likely, allow_pickle=False)
         return likely
 

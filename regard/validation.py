@@ -14,7 +14,6 @@ from regard.metrics.text import quick_score
 from regard.models.base import Model
 from regard.predict import Predictor
 from regard.run import Run
-from regard.search.beam import Beam
 from regard.training.trainer import Scores
 
 
@@ -28,6 +27,8 @@ def validator(run: Run, sides: Tokenizers) -> Callable[[Model, int], Scores]:
     wanted = SENTENCES if settings.metric == "loss" else settings.validation_lines
     sources, references = run.validation_text(wanted)
     heads = run.validation_heads(wanted)
+    plain = {"beam": 1, "best": 1, "finished": None, "scored": False}
+    greedy = run.config.search.model_copy(update=plain)
     if not run.config.reads_source:
         sources = [" ".join(line.split()[:3]) for line in references]  # to go on from
 
@@ -36,7 +37,6 @@ def validator(run: Run, sides: Tokenizers) -> Callable[[Model, int], Scores]:
         losses = [model(batch) for batch in in_order(store, run.config.batch.tokens)]
         tokens = sum(loss.tokens for loss in losses)
         scores = {"loss": sum(float(loss.likelihood) for loss in losses) / tokens}
-        greedy = Beam(beam=1, scored=False)
         predictor = Predictor(model, sides, greedy, reads_heads=run.config.reads_heads)
         outputs = predictor(sources, heads)
         if settings.metric != "loss":

@@ -5,11 +5,19 @@ from __future__ import annotations
 import multiprocessing
 import os
 import signal
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from typing import Any, Optional, TypeVar
 
 import torch
+
+from regard.problem import Problem
+
+AHEAD = 4
+"""Items handed out for each process, so that none waits for the next."""
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -34,19 +42,40 @@ def at_once(work: Callable[[T], R], workers: int) -> Iterator[Callable[[Iterable
     if "fork" not in multiprocessing.get_all_start_methods():
         yield lambda items: map(work, items)
         return
-    global _work
-    _work = work
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
+    pool = ProcessPoolExecutor(workers, multiprocessing.get_context("fork"), _begin, (work,))
     try:
-        with multiprocessing.get_context("fork").Pool(workers, _begin) as pool:
-            yield lambda items: pool.imap(_do, items)
+        yield lambda items: _in_order(pool, items, AHEAD * workers)
+    except BaseException:
+        for process in list(pool._processes.values()):  # nobody waits for what they are doing
+            process.kill()
+        raise
     finally:
-        _work = None
+        pool.shutdown(cancel_futures=True)
         torch.set_num_threads(threads)
 
 
-def _begin() -> None:
+def _in_order(pool: ProcessPoolExecutor, items: Iterable[Any], most: int) -> Iterator[Any]:
+    """The results, with `most` items at a time in the pool."""
+    waiting: deque[Future[Any]] = deque()
+    try:
+        for item in items:
+            waiting.append(pool.submit(_do, item))
+            if len(waiting) == most:
+                yield waiting.popleft().result()
+        while waiting:
+            yield waiting.popleft().result()
+    except BrokenProcessPool:
+        raise Problem(
+            "One of the processes at work was killed, perhaps for want of memory: set "
+            "OMP_NUM_THREADS=1 to do with one."
+        ) from None
+
+
+def _begin(work: Callable[[Any], Any]) -> None:
+    global _work
+    _work = work
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the process that started us
     torch.set_num_threads(1)
 

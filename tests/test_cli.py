@@ -127,6 +127,15 @@ def test_workers_give_what_one_gives(regard: Any, folder: Path) -> None:
     assert together.lines == alone.lines
 
 
+def test_what_is_drawn_does_not_depend_on_the_number_of_workers(regard: Any, folder: Path) -> None:
+    data = "\n".join(some_lines(200, seed=81)).encode()
+    alone, together = (
+        regard("translate", folder / "weak", "--sample", "--workers", workers, stdin=data)
+        for workers in (1, 2)
+    )
+    assert together.lines == alone.lines
+
+
 def test_sampling_follows_from_its_seed(regard: Any, folder: Path) -> None:
     def sample(seed: int, *more: Any) -> list[str]:
         arguments = ("translate", folder / "weak", "--sample", "--seed", seed, *more)
@@ -164,6 +173,19 @@ def test_scoring_prefers_the_right_target(regard: Any, folder: Path, tmp_path: P
     right, wrong = map(float, result.lines)
     assert wrong < right < 0
     assert "2 pairs, 8 tokens" in result.err
+
+
+def test_line_n_of_what_is_written_is_of_line_n_of_the_files(
+    regard: Any, folder: Path, tmp_path: Path
+) -> None:
+    source = write_lines(tmp_path / "source", ["ant bee", "", "cat", "dog", "x" * 200_000])
+    target = write_lines(tmp_path / "target", ["BEE ANT", "CAT", "CAT", "", "HEN"])
+    files = ("--source", source, "--target", target)
+    scored = regard("score", folder / "able", *files)
+    assert [bool(line) for line in scored.lines] == [True, False, True, False, False]
+    assert "2 pairs, 5 tokens" in scored.err
+    assert regard("evaluate", folder / "able", *files, "--output", tmp_path / "o").code == 0
+    assert (tmp_path / "o").read_text() == "BEE ANT\n\nCAT\n\n\n"
 
 
 def test_evaluating_gives_every_score_with_its_signature(regard: Any, folder: Path) -> None:
@@ -302,6 +324,25 @@ WRONG: dict[str, tuple[list[str], str]] = {
     "no beam": (["translate", "ABLE", "--beam", "0"], "--beam"),
     "no temperature": (["translate", "ABLE", "--sample", "--temperature", "0"], "temperature"),
     "too much probability": (["translate", "ABLE", "--sample", "--top-p", "2"], "top_p"),
+    "a seed without drawing": (["translate", "ABLE", "--seed", "5"], "no use for --seed"),
+    "top-p without drawing": (["translate", "ABLE", "--top-p", "0.5"], "no use for --top-p"),
+    "drawing with a beam": (["translate", "ABLE", "--sample", "--beam", "3"], "no use for --beam"),
+    "drawing with a penalty": (
+        ["translate", "ABLE", "--sample", "--length-penalty", "0"],
+        "no use for --length-penalty",
+    ),
+    "heads without alignments": (
+        ["translate", "ABLE", "--attention-heads", "1.1"],
+        "no use for --attention-heads without --alignments",
+    ),
+    "a method without alignments": (
+        ["evaluate", "ABLE", "--method", "argmax"],
+        "no use for --method without --alignments",
+    ),
+    "a gold without alignments": (
+        ["evaluate", "ABLE", "--gold-turned"],
+        "no use for --gold-turned without --alignments",
+    ),
     "unknown tokenization": (["evaluate", "ABLE", "--tokenize", "klingon"], "tokenize"),
 }
 SETTINGS = {

@@ -71,6 +71,13 @@ def test_scores_of_pairs_sum_to_the_perplexity(folder: Path) -> None:
     assert regard.evaluate(folder / "able", **files)["perplexity"] == pytest.approx(math.exp(-mean))
 
 
+def test_validation_heeds_how_long_targets_may_be(tmp_path: Path) -> None:
+    own = ("search.longest_ratio=0.01", "search.longest_extra=3", "training.validate_every=1")
+    run = train_small(tmp_path / "run", write_corpus(tmp_path), *own, steps=2)
+    outputs = [each["output"] for kept in run.snapshots() for each in kept["sentences"]]
+    assert max(len(output.split()) for output in outputs) == 2  # and the end
+
+
 def test_a_comparison_knows_better_from_equal(folder: Path) -> None:
     rows = regard.compare([folder / "weak", folder / "able"], metrics=TextMetrics(bootstrap=200))
     assert rows[0].p_value is None

@@ -8,6 +8,7 @@ import math
 import time
 import xml.etree.ElementTree as ElementTree
 from collections.abc import Callable, Iterator
+from functools import partial
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -37,6 +38,7 @@ from regard.ladder.measure import Bucket, Estimate, Row, decoding_speed, length_
 from regard.ladder.report import Result, write_report
 from regard.ladder.rungs import STORY, Rung, read_rungs
 from regard.metrics.text import TextMetrics
+from regard.predict import Predictor
 from regard.problem import Misuse, Problem, Stopped
 from regard.recipes import RECIPES
 from regard.run import Run
@@ -166,7 +168,8 @@ def test_the_numbers_are_those_of_evaluate(folder: Path, told: dict[str, Any]) -
         "source": folder / "test.source",
         "target": folder / "test.target",
     }
-    words = len((folder / "test.target").read_text().split())
+    lines = (folder / "test.target").read_text().splitlines()
+    units = sum(len(line.split()) + 1 for line in lines)
     for row in told["rungs"]:
         path = folder / "out" / row["name"]
         for name, beam in (("greedy", 1), ("beam", 5)):
@@ -176,11 +179,51 @@ def test_the_numbers_are_those_of_evaluate(folder: Path, told: dict[str, Any]) -
             assert row["perplexity"] == pytest.approx(result["perplexity"])
         assert row["signature"] == bleu.signature
         total = sum(total for total, _ in regard.score(path, **files))
-        assert row["word_perplexity"] == pytest.approx(math.exp(-total / words))
+        assert row["word_perplexity"] == pytest.approx(math.exp(-total / units))
         assert row["parameters"] == sum(
             p.numel() for p in Run.open(path).build_model().parameters()
         )
     assert 0 < told["rungs"][0]["beam"]["value"] < told["rungs"][1]["beam"]["value"]
+
+
+def test_lines_that_are_not_read_whole_have_no_perplexity_a_word(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(measuring, "Predictor", partial(Predictor, longest=3))
+    lines = [f"{line} hen hen hen" for line in some_lines(20, seed=6)]
+    known = measuring.Lines(lines, [turned(line) for line in lines], "")
+    row = measuring.measure(Run.open(folder / "out" / "able"), known, QUICK, silent)
+    assert row.word_perplexity is None
+    assert row.perplexity > 1
+
+
+def test_decoding_is_timed_as_translate_does_it(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made: list[Predictor] = []
+
+    def make(*arguments: Any, **more: Any) -> Predictor:
+        made.append(Predictor(*arguments, **more))
+        return made[-1]
+
+    monkeypatch.setattr(measuring, "Predictor", make)
+    sources = some_lines(20, seed=6)
+    known = measuring.Lines(sources, [turned(line) for line in sources], "")
+    measuring.measure(Run.open(folder / "out" / "able"), known, QUICK, silent)
+    assert [(each.search.beam, each.search.scored) for each in made] == [
+        (1, False),
+        (5, True),
+        (1, False),
+    ]
+    assert all(each.model.output.weight.t().is_contiguous() for each in made)
+
+
+def test_a_greedy_search_without_scores_can_be_measured(
+    tmp_path: Path, corpus: dict[str, Path]
+) -> None:
+    greedy = (*SMALL, "search.beam=1", "search.scored=false")
+    (result,) = small(tmp_path / "out", corpus, ["tiny"], settings=greedy)
+    assert result.row is not None
 
 
 def test_buckets_are_scored_by_their_own_lines(folder: Path, told: dict[str, Any]) -> None:

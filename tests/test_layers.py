@@ -22,8 +22,8 @@ LAYERS = [
     {"search"},
     {"nn"},
     {"data", "metrics", "corpora"},
-    {"files", "config"},
-    {"memory", "problem", "workers", ""},
+    {"files", "config", "workers"},
+    {"memory", "problem", ""},
 ]
 HEIGHT = {name: -number for number, names in enumerate(LAYERS) for name in names}
 

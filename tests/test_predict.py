@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import gc
+import os
+import signal
 import tracemalloc
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
-from toy import ABLE, turned, write_corpus
+from toy import ABLE, some_lines, train_small, turned, write_corpus
 
 import regard
-from regard.predict import WINDOW, Predictor
-from regard.problem import Misuse
+from regard.predict import MANY, WINDOW, Predictor
+from regard.problem import Misuse, Problem
+from regard.workers import AHEAD, at_once
 
 
 @pytest.fixture(scope="module")
@@ -91,3 +95,61 @@ def test_only_the_beginning_of_an_endless_line_is_read_and_counted(predictor: Pr
     ((score, tokens),) = short.score([("ant " * 50, "ANT " * 50)])
     assert tokens == 6
     assert score < 0
+
+
+def test_a_prefix_with_more_pieces_than_there_are_places_is_refused(tmp_path: Path) -> None:
+    own = ("model.position=learned", "model.max_length=8")
+    run = train_small(tmp_path / "run", write_corpus(tmp_path), *own, steps=1)
+    predictor = run.predictor()
+    (found,) = predictor.predict(["ant"], ["HEN " * 7])
+    assert found.text == " ".join(["HEN"] * 7)
+    for pieces in (8, 9, 30):
+        with pytest.raises(Misuse, match=f"prefix of line 2 has {pieces} pieces, .* read 7: sh"):
+            list(predictor.predict(["ant", "bee"], ["HEN", "HEN " * pieces]))
+
+
+def test_few_lines_are_not_shared_out_to_processes_that_do_not_run(
+    predictor: Predictor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    several = Predictor(predictor.model, predictor.tokenizers, predictor.search, workers=2)
+    groups: list[int] = []
+    generate = several._generate
+    monkeypatch.setattr(
+        several, "_generate", lambda task: groups.append(len(task.sources)) or generate(task)
+    )
+    lines = some_lines(MANY - 1, seed=3)
+    assert several(lines) == predictor(lines)
+    assert groups == [MANY - 1]
+
+
+def test_items_are_handed_out_in_order_and_only_a_few_ahead() -> None:
+    taken = 0
+
+    def endless() -> Iterator[int]:
+        nonlocal taken
+        while True:
+            yield taken
+            taken += 1
+
+    with at_once(lambda number: number * number, 2) as run:
+        results = iter(run(endless()))
+        assert [next(results) for _ in range(50)] == [number * number for number in range(50)]
+    assert taken <= 50 + 2 * AHEAD
+
+
+def test_a_worker_that_is_killed_is_told_of() -> None:
+    def work(number: int) -> int:
+        if number == 20:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return number
+
+    with pytest.raises(Problem, match="was killed"), at_once(work, 2) as run:
+        list(run(range(100)))
+
+
+def test_what_goes_wrong_in_a_worker_is_told_here() -> None:
+    def work(number: int) -> int:
+        raise Misuse("This cannot be.")
+
+    with pytest.raises(Misuse, match="This cannot be"), at_once(work, 2) as run:
+        list(run(range(100)))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import random
 import shutil
 from collections.abc import Callable, Iterator
@@ -17,6 +18,7 @@ from toy import journal, saved_steps, strays, tensors, train_small, write_corpus
 import regard
 from regard.data.store import Store
 from regard.experiment import Trainer
+from regard.files import writing
 from regard.problem import Misuse, Problem
 from regard.run import Run
 
@@ -186,7 +188,7 @@ def test_a_beginning_that_was_cut_off_is_begun_again(
         crash_in(patch, resolve_name(owner), name, calls)
         with pytest.raises(ZeroDivisionError):
             train_small(tmp_path / "run", corpus, *settings, steps=2)
-    (tmp_path / "run" / ".plan.json.tmp").write_bytes(b"{")
+    (tmp_path / "run" / ".plan.json.99999999.tmp").write_bytes(b"{")
     run = train_small(tmp_path / "run", corpus, *settings, steps=2)
     assert saved_steps(run.path) == [2]
     assert strays(run.path) == []
@@ -197,9 +199,33 @@ def test_a_kill_while_the_config_is_written_does_not_make_the_folder_somebody_el
     tmp_path: Path, corpus: Corpus
 ) -> None:
     (tmp_path / "run").mkdir()
-    (tmp_path / "run" / ".config.json.tmp").write_bytes(b"{")
+    (tmp_path / "run" / ".config.json.99999999.tmp").write_bytes(b"{")
     train_small(tmp_path / "run", corpus, steps=1)
     assert strays(tmp_path / "run") == []
+
+
+def test_what_another_process_is_writing_is_left_alone(run: Path) -> None:
+    names = [f".heads.json.{number}.tmp" for number in (os.getppid(), os.getpid(), 99999999)]
+    for name in names:
+        (run / name).write_bytes(b"{")
+    with Run.open(run).locked():
+        assert strays(run) == names[:1]
+
+
+def test_a_file_is_written_under_a_name_of_its_process(tmp_path: Path) -> None:
+    with writing(tmp_path / "file"):
+        assert [each.name for each in tmp_path.iterdir()] == [f".file.{os.getpid()}.tmp"]
+
+
+def test_a_folder_that_cannot_be_written_has_a_shortlist_all_the_same(
+    run: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(path: Path) -> None:
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr("regard.run.writing", refuse)
+    assert Run.open(run).predictor(shortlist=3)(["ant"])
+    assert not (run / "likely.npy").exists()
 
 
 def test_data_encoded_before_a_kill_is_not_taken_for_other_data(

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import sys
 from collections import deque
 from collections.abc import Iterable, Sequence
-from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -21,12 +19,13 @@ from regard.cli.options import (
     MethodName,
     RunFolder,
     say,
+    writing,
 )
 from regard.problem import Misuse
 
 if TYPE_CHECKING:
     from regard.inspection.aligning import Pair
-    from regard.inspection.alignment import Heads, Method
+    from regard.inspection.alignment import AttentionHeads, Method
     from regard.metrics.alignment import Gold
     from regard.metrics.text import Score
     from regard.predict import Predictor
@@ -145,31 +144,23 @@ def align(
         used = _choose(experiment, predictor, list(pairs()), chosen_method, gold)
     else:
         used = heads_for(experiment, predictor, attention_heads, say)
-    with ExitStack() as stack:
-        stream = sys.stdout.buffer
-        if output is not None:
-            from regard.files import writing
-
-            stream = stack.enter_context(writing(output))
+    with writing(output) as write:
         for links in align_all(predictor, pairs(), used, chosen_method):
-            stream.write(f"{pharaoh(links)}\n".encode())
-        stream.flush()
+            write(pharaoh(links))
 
 
 def _choose(
     run: Run, predictor: Predictor, pairs: list[Pair], method: Method, gold: list[Gold]
-) -> Heads:
+) -> AttentionHeads:
     from regard.inspection.aligning import choose, keep_heads
 
-    if len(pairs) != len(gold):
-        raise Misuse(f"The gold has {len(gold)} lines for {len(pairs)} pairs: give one a pair.")
     chosen = choose(predictor, pairs, method, gold)
     for each in chosen.single[:8]:
         say(f"  {each.heads}\tAER {100 * each.error:.1f}")
     best = chosen.best
-    say(f"Best together: {best.heads}, AER {100 * best.error:.1f}; kept.")
     checkpoint = run.checkpoints(say).best()
     keep_heads(run, chosen, checkpoint.step if checkpoint else 0)
+    say(f"Best together: {best.heads}, AER {100 * best.error:.1f}; kept.")
     return best.heads
 
 
@@ -181,15 +172,14 @@ def write_alignments(
     path: Path,
 ) -> None:
     """Which words go together in each pair, a line each; heads are found before any is read."""
-    from regard.files import writing
     from regard.inspection.aligning import align as align_all
     from regard.inspection.aligning import heads_for
     from regard.metrics.alignment import pharaoh
 
     heads = heads_for(run, predictor, named, say)
-    with writing(path) as stream:
+    with writing(path) as write:
         for links in align_all(predictor, pairs, heads, "grow-diag"):
-            stream.write(f"{pharaoh(links)}\n".encode())
+            write(pharaoh(links))
 
 
 @dataclass(frozen=True)
@@ -208,13 +198,12 @@ def read_gold_for(
     first: int,
     turned: bool,
 ) -> GoldPairs:
-    from regard.inspection.aligning import read_gold, read_pairs
+    from regard.inspection.aligning import must_be_one_a_pair, read_gold, read_pairs
 
     if source is None or target is None:
         raise Misuse("A gold alignment needs its lines: give --source and --target with it.")
     gold, pairs = read_gold(path, first, turned), list(read_pairs(source, target, source_heads))
-    if len(pairs) != len(gold):
-        raise Misuse(f"{path} has {len(gold)} lines for {len(pairs)} pairs: give one a pair.")
+    must_be_one_a_pair(gold, pairs)
     return GoldPairs(pairs, gold)
 
 

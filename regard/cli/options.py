@@ -23,7 +23,7 @@ RunFolder = Annotated[Path, typer.Argument(metavar="RUN", help="The folder of a 
 BeamWidth = Annotated[Optional[int], typer.Option(min=1, help="Hypotheses kept; 1 is greedy.")]
 Workers = Annotated[Optional[int], typer.Option(min=1, help="Processes; all cores if not given.")]
 BatchTokens = Annotated[int, typer.Option(min=1, help="Source tokens translated together.")]
-Int8 = Annotated[bool, typer.Option("--int8", help="Eight-bit weights: faster, less exact.")]
+Int8 = Annotated[bool, typer.Option("--int8", help="Eight-bit weights: smaller, less exact.")]
 Shortlist = Annotated[
     int,
     typer.Option(min=0, max=100, help="Target pieces tried for each source piece; 0: all."),

@@ -81,11 +81,23 @@ def translate(
 
     experiment = Run.open(run)
     config = experiment.config
-    unfit = {"--shortlist": shortlist, "--prefix": prefix, "--alignments": alignments}
-    _refuse_without_source(config, unfit)
+    if not config.reads_source:
+        unfit = {"--shortlist": shortlist, "--prefix": prefix, "--alignments": alignments}
+        _refuse("with a language model", unfit)
+    if alignments is None:
+        _refuse("without --alignments", {"--attention-heads": attention_heads})
     if sample:
+        searched = {"--beam": beam, "--length-penalty": length_penalty is not None}
+        _refuse("with --sample", searched)
         search = _sampling(config.search, best, temperature, top_k, top_p, seed)
     else:
+        drawn = {
+            "--temperature": temperature != 1.0,
+            "--top-k": top_k,
+            "--top-p": top_p != 1.0,
+            "--seed": seed != 1,
+        }
+        _refuse("without --sample", drawn)
         search = _beam(config.search, beam, best, length_penalty)
     must_fit(config.reads_heads, source_heads is not None, "--source-heads")
     lines: Iterable[str] = read_plain(input) if input else read_plain(sys.stdin.buffer)
@@ -140,18 +152,22 @@ def score(
         Optional[Path], typer.Option(help="A file instead of standard output.")
     ] = None,
 ) -> None:
-    """Print log p(target | source) for each pair, or log p(target) by a language model."""
+    """Print log p(target | source) for each pair, or log p(target) by a language model.
+
+    A pair that cannot be used, as one with an empty side, gets an empty line.
+    """
     from regard import evaluation
 
     scored = evaluation.score(
         run, source=source, target=target, pairs=pairs, source_heads=source_heads, say=say
     )
     with writing(output) as write:
-        for total, _ in scored:
-            write(f"{total:.4f}")
+        for total, count in scored:
+            write(f"{total:.4f}" if count else "")
     tokens = sum(count for _, count in scored)
     mean = sum(total for total, _ in scored) / tokens
-    say(f"{len(scored):,} pairs, {tokens:,} tokens, {mean:.4f} a token.")
+    used = sum(count > 0 for _, count in scored)
+    say(f"{used:,} pairs, {tokens:,} tokens, {mean:.4f} a token.")
 
 
 def evaluate(
@@ -164,7 +180,9 @@ def evaluate(
     length_penalty: Annotated[Optional[float], typer.Option(min=0)] = None,
     lowercase: Lowercase = False,
     tokenize: Tokenize = "13a",
-    output: Annotated[Optional[Path], typer.Option(help="Keep the translations here.")] = None,
+    output: Annotated[
+        Optional[Path], typer.Option(help="Keep the translations here, line by line.")
+    ] = None,
     int8: Int8 = False,
     shortlist: Shortlist = 0,
     alignments: Annotated[
@@ -190,15 +208,30 @@ def evaluate(
     from regard.run import Run
 
     config = Run.open(run).config
-    unfit: dict[str, object] = {"--shortlist": shortlist, "--output": output, "--beam": beam}
-    _refuse_without_source(config, {**unfit, "--alignments": alignments})
+    if not config.reads_source:
+        unfit = {
+            "--shortlist": shortlist,
+            "--output": output,
+            "--beam": beam,
+            "--length-penalty": length_penalty is not None,
+            "--alignments": alignments,
+        }
+        _refuse("with a language model", unfit)
+    if alignments is None:
+        aligning = {
+            "--method": method != "grow-diag",
+            "--attention-heads": attention_heads,
+            "--gold-first": gold_first,
+            "--gold-turned": gold_turned,
+        }
+        _refuse("without --alignments", aligning)
+    metrics = check(TextMetrics, {"lowercase": lowercase, "tokenize": tokenize})
+    search = _beam(config.search, beam, 1, length_penalty)
     aligned: list[Score] = []
     if alignments is not None:
         must_fit(config.reads_heads, source_heads is not None, "--source-heads")
         gold = read_gold_for(source, target, source_heads, alignments, gold_first, gold_turned)
         aligned = alignment_scores(run, gold, attention_heads, method)
-    search = _beam(config.search, beam, 1, length_penalty)
-    metrics = check(TextMetrics, {"lowercase": lowercase, "tokenize": tokenize})
     result = evaluation.evaluate(
         run,
         source=source,
@@ -260,11 +293,11 @@ def compare(
         typer.echo(signature)
 
 
-def _refuse_without_source(config: Any, given: Mapping[str, object]) -> None:
-    """Options that mean nothing to a language model."""
-    wrong = [name for name, value in given.items() if value]
-    if wrong and not config.reads_source:
-        raise Misuse(f"This is a language model, which has no use for {wrong[0]}: leave it out.")
+def _refuse(case: str, options: Mapping[str, object]) -> None:
+    """Options that mean nothing in this case, if they are given."""
+    for name, value in options.items():
+        if value:
+            raise Misuse(f"There is no use for {name} {case}: leave it out.")
 
 
 def _beam(config: Any, beam: Optional[int], best: int, length_penalty: Optional[float]) -> Search:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import islice, repeat, zip_longest
 from pathlib import Path
@@ -16,7 +17,7 @@ from regard.data.corpus import read_beside, read_plain
 from regard.data.heads import must_fit
 from regard.inspection.alignment import (
     MOMENTS,
-    Heads,
+    AttentionHeads,
     Method,
     Moment,
     between_words,
@@ -55,7 +56,7 @@ class Pair(NamedTuple):
 
 
 def align(
-    predictor: Predictor, pairs: Iterable[Pair], heads: Heads, method: Method
+    predictor: Predictor, pairs: Iterable[Pair], heads: AttentionHeads, method: Method
 ) -> Iterator[Links]:
     """Links (source word, target word) from 0 of each pair, in order; none where a side is empty.
 
@@ -122,7 +123,7 @@ def _groups(sources: list[Source], targets: list[list[int]]) -> Iterator[list[in
 class Choice:
     """Heads, and how far they are from what they were chosen by: 0 is best, 1 is worst."""
 
-    heads: Heads
+    heads: AttentionHeads
     error: float
 
 
@@ -144,6 +145,8 @@ def choose(
     looks at most and which target word looks at a source word most. First the best single head
     in each moment, then one more as long as the mean of all gets better.
     """
+    if gold is not None:
+        must_be_one_a_pair(gold, pairs)
     examples = list(each_pair(predictor, pairs, _by_head, None))
     usable = [(example, i) for i, example in enumerate(examples) if example is not None]
     if not usable:
@@ -172,8 +175,8 @@ def choose(
             break
         lowest, chosen = tried[0], [*chosen, tried[1]]
     return Chosen(
-        best=Choice(Heads(tuple(sorted(names[n] for n in chosen)), moment), lowest),
-        single=tuple(Choice(Heads((names[n],), when), e) for e, n, when in single),
+        best=Choice(AttentionHeads(tuple(sorted(names[n] for n in chosen)), moment), lowest),
+        single=tuple(Choice(AttentionHeads((names[n],), when), e) for e, n, when in single),
         by="agreement" if gold is None else "gold",
     )
 
@@ -205,7 +208,7 @@ EXAMPLES = 200
 """Validation pairs by which heads are chosen where there is no gold alignment."""
 
 
-def run_heads(run: Run, predictor: Predictor, say: Callable[[str], None]) -> Heads:
+def run_heads(run: Run, predictor: Predictor, say: Callable[[str], None]) -> AttentionHeads:
     """The heads that were chosen for a run; at first use they are chosen by agreement and kept.
 
     Weights trained further have other heads, unless a gold alignment has named them.
@@ -214,7 +217,7 @@ def run_heads(run: Run, predictor: Predictor, say: Callable[[str], None]) -> Hea
     step = checkpoint.step if checkpoint else 0
     kept = run.alignment_heads
     if kept is not None and (kept.get("by") == "gold" or kept.get("step") == step):
-        return Heads.parse(str(kept.get("heads")))
+        return AttentionHeads.parse(str(kept.get("heads")))
     trees = run.validation_heads(EXAMPLES) or repeat(None)
     pairs = list(map(Pair, *run.validation_text(EXAMPLES), trees))
     chosen = choose(predictor, pairs, "grow-diag", None)
@@ -222,7 +225,8 @@ def run_heads(run: Run, predictor: Predictor, say: Callable[[str], None]) -> Hea
         f"Words are aligned by heads {chosen.best.heads}, in which both directions agree most on "
         "the validation data; --choose with a gold alignment finds better ones."
     )
-    keep_heads(run, chosen, step)
+    with suppress(OSError):  # a folder that cannot be written: they are chosen again next time
+        keep_heads(run, chosen, step)
     return chosen.best.heads
 
 
@@ -239,9 +243,9 @@ def keep_heads(run: Run, chosen: Chosen, step: int) -> None:
 
 def heads_for(
     run: Run, predictor: Predictor, named: Optional[str], say: Callable[[str], None]
-) -> Heads:
+) -> AttentionHeads:
     """Those that were named, else the run's own."""
-    return run_heads(run, predictor, say) if named is None else Heads.parse(named)
+    return run_heads(run, predictor, say) if named is None else AttentionHeads.parse(named)
 
 
 def read_pairs(source: Path, target: Path, heads: Optional[Path] = None) -> Iterator[Pair]:
@@ -266,11 +270,19 @@ def read_gold(path: Path, first: int = 0, turned: bool = False) -> list[Gold]:
     return gold
 
 
-def score_alignments(
-    predictor: Predictor, pairs: Sequence[Pair], gold: Sequence[Gold], heads: Heads, method: Method
-) -> list[Score]:
-    """Alignment error rate, precision and recall of given translations."""
+def must_be_one_a_pair(gold: Sequence[Gold], pairs: Sequence[Pair]) -> None:
     if len(pairs) != len(gold):
         raise Misuse(f"The gold has {len(gold)} lines for {len(pairs)} pairs: give one a pair.")
+
+
+def score_alignments(
+    predictor: Predictor,
+    pairs: Sequence[Pair],
+    gold: Sequence[Gold],
+    heads: AttentionHeads,
+    method: Method,
+) -> list[Score]:
+    """Alignment error rate, precision and recall of given translations."""
+    must_be_one_a_pair(gold, pairs)
     found = list(align(predictor, pairs, heads, method))
     return alignment_scores(found, gold, f"method:{method}|heads:{heads}")

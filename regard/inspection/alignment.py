@@ -35,7 +35,7 @@ def find_method(name: str) -> Method:
 
 
 @dataclass(frozen=True)
-class Heads:
+class AttentionHeads:
     """Whose attention is read off: (layer, head) counted from 1, none for the mean of all.
 
     writing: where the decoder looks while it writes a word. reading: where it looks while it
@@ -51,7 +51,7 @@ class Heads:
         return names if self.moment == "writing" else f"{names}@reading"
 
     @staticmethod
-    def parse(text: str) -> Heads:
+    def parse(text: str) -> AttentionHeads:
         """`mean`, or a list such as 3.2,4.1: layer 3 head 2 and layer 4 head 1.
 
         3.2@reading is that head in the other moment.
@@ -62,7 +62,7 @@ class Heads:
         if match is None or None in places:
             raise Misuse(f"'{text}' names no heads: write layer.head, such as 3.2,4.1, or mean.")
         found = tuple((int(place[1]), int(place[2])) for place in places if place is not None)
-        return Heads(found, "reading" if match[2] else "writing")
+        return AttentionHeads(found, "reading" if match[2] else "writing")
 
     def mean(self, cross: tuple[Weights, ...]) -> NDArray[np.float64]:
         """(T, S): the mean of the chosen heads."""

@@ -15,7 +15,7 @@ from torch import Tensor
 from regard.data.batch import EOS, Batch, Padded
 from regard.data.heads import must_fit
 from regard.data.tokenizer import Tokenizer
-from regard.inspection.alignment import Heads, Method, between_words, links
+from regard.inspection.alignment import AttentionHeads, Method, between_words, links
 from regard.inspection.attention import (
     KINDS,
     Attention,
@@ -68,7 +68,7 @@ class Look:
     source_neighbours: tuple[Neighbours, ...]
     target_neighbours: tuple[Neighbours, ...]
     places: Optional[Places]
-    attention_heads: Heads  # whose attention gives the alignment
+    attention_heads: AttentionHeads  # whose attention gives the alignment
 
     @property
     def log_probability(self) -> float:
@@ -103,13 +103,15 @@ class Look:
         """Bits, by layer and head: 0 looks at one place, log2 of the places at all alike."""
         return [entropy(layer).tolist() for layer in self.layers.of(kind)]
 
-    def alignment(self, heads: Optional[Heads] = None, method: Method = "grow-diag") -> Links:
+    def alignment(
+        self, heads: Optional[AttentionHeads] = None, method: Method = "grow-diag"
+    ) -> Links:
         """Pairs (source word, target word) from 0, by the attention of some heads."""
         chosen = heads or self.attention_heads
         weights = chosen.mean(self.layers.cross)
         return links(between_words(weights, self.source, self.target, chosen.moment), method)
 
-    def pharaoh(self, heads: Optional[Heads] = None, method: Method = "grow-diag") -> str:
+    def pharaoh(self, heads: Optional[AttentionHeads] = None, method: Method = "grow-diag") -> str:
         """The alignment as text: 0-0 1-2 2-1."""
         return pharaoh(self.alignment(heads, method))
 
@@ -151,7 +153,7 @@ def look(
     text: str,
     target: Optional[str] = None,
     heads: Optional[Sequence[int]] = None,
-    attention_heads: Optional[Heads] = None,
+    attention_heads: Optional[AttentionHeads] = None,
 ) -> Look:
     """Look at how a sentence is translated, or how a given target is read with it.
 
@@ -180,7 +182,7 @@ def look(
         source_neighbours=neighbours(model, "encoder", sides.source, source.ids),
         target_neighbours=neighbours(model, "decoder", sides.target, tokens),
         places=places(model, part, min(shown, model.longest or shown), _most_heads(attention)),
-        attention_heads=attention_heads or Heads(),
+        attention_heads=attention_heads or AttentionHeads(),
     )
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import Any
+from typing import Any, Optional
 from urllib.parse import parse_qs, urlsplit
 
 from regard.files import write_text
@@ -32,6 +32,7 @@ SECONDS = 10.0
 
 def run_data(run: Run) -> dict[str, Any]:
     """Curves and snapshots of a run as they are now."""
+    known = version(run)  # before anything is read: what comes meanwhile is asked for again
     records = list(run.journal)
     validations = [r for r in records if r["event"] == "validation"]
     trained = [r for r in records if r["event"] == "train"]
@@ -42,7 +43,7 @@ def run_data(run: Run) -> dict[str, Any]:
         "kind": run.config.model.kind,
         "steps": run.steps,
         "step": newest,
-        "version": version(run),
+        "version": known,
         "training": _thinned([[r["step"], r["loss"]] for r in trained if _number(r.get("loss"))]),
         "validation": {
             name: [[r["step"], r[name]] for r in validations if _number(r.get(name))]
@@ -92,6 +93,12 @@ def save_watch_page(run: Run, path: Path) -> None:
     write_text(path, watch_page(run, live=False))
 
 
+def own_names(port: int) -> list[str]:
+    """What a browser on this machine may call us; it leaves the port of the web out."""
+    names = [ADDRESS, "localhost"]
+    return [f"{name}:{port}" for name in names] + (names if port == 80 else [])
+
+
 class _Server(ThreadingHTTPServer):
     daemon_threads = True
     request_queue_size = 16
@@ -100,6 +107,9 @@ class _Server(ThreadingHTTPServer):
         super().__init__((ADDRESS, port), _Handler)
         self.run = run
         self.places = threading.BoundedSemaphore(AT_ONCE)
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Nothing: a browser that went away is no news for the terminal."""
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -114,27 +124,32 @@ class _Handler(BaseHTTPRequestHandler):
         if not self.server.places.acquire(timeout=1.0):
             return self._answer(HTTPStatus.SERVICE_UNAVAILABLE, "text/plain", "Come again.")
         try:
-            return self._get()
+            return self._answer(*self._found())
         finally:
             self.server.places.release()
 
-    def _get(self) -> None:
+    def _found(self) -> tuple[HTTPStatus, str, str]:
         # another name for this address would let a page of the network read ours
-        if self.headers.get("Host") not in self._own_names():
-            return self._answer(HTTPStatus.FORBIDDEN, "text/plain", "Not here.")
-        asked = urlsplit(self.path)
-        if asked.path == "/":
-            return self._answer(HTTPStatus.OK, "text/html", watch_page(self.server.run, live=True))
-        if asked.path != "/data":
-            return self._answer(HTTPStatus.NOT_FOUND, "text/plain", "There is only / and /data.")
-        if parse_qs(asked.query).get("known") == [version(self.server.run)]:
-            return self._answer(HTTPStatus.NO_CONTENT, "application/json", "")
-        data = {**run_data(self.server.run), "live": True}
-        return self._answer(HTTPStatus.OK, "application/json", as_json(data))
+        if self.headers.get("Host") not in own_names(self.server.server_port):
+            return HTTPStatus.FORBIDDEN, "text/plain", "Not here."
+        try:
+            asked = urlsplit(self.path)
+        except ValueError:
+            return HTTPStatus.BAD_REQUEST, "text/plain", "This is no address."
+        try:
+            return self._about(asked.path, parse_qs(asked.query).get("known"))
+        except Exception as error:  # such as a damaged file: said where somebody looks
+            return HTTPStatus.INTERNAL_SERVER_ERROR, "text/plain", str(error)
 
-    def _own_names(self) -> tuple[str, str]:
-        port = self.server.server_address[1]
-        return f"{ADDRESS}:{port}", f"localhost:{port}"
+    def _about(self, path: str, known: Optional[list[str]]) -> tuple[HTTPStatus, str, str]:
+        run = self.server.run
+        if path == "/":
+            return HTTPStatus.OK, "text/html", watch_page(run, live=True)
+        if path != "/data":
+            return HTTPStatus.NOT_FOUND, "text/plain", "There is only / and /data."
+        if known == [version(run)]:
+            return HTTPStatus.NO_CONTENT, "application/json", ""
+        return HTTPStatus.OK, "application/json", as_json({**run_data(run), "live": True})
 
     def _answer(self, status: HTTPStatus, kind: str, text: str) -> None:
         body = text.encode("utf-8")

@@ -56,7 +56,8 @@ def group(tokenizer: Tokenizer, ids: Sequence[int]) -> tuple[list[str], list[int
     """The words that ids say, and the word of each id.
 
     What the ids say as they grow tells where a word begins, whatever the tokenizer: an id that
-    adds nothing visible, such as a space, belongs to the word that follows.
+    adds nothing visible, such as a space, belongs to the word that follows. An id that says
+    several words, which it may where they stand between no-break spaces, belongs to the last.
     """
     word_of, before = [], ""
     for end in range(1, len(ids) + 1):
@@ -74,6 +75,6 @@ def group(tokenizer: Tokenizer, ids: Sequence[int]) -> tuple[list[str], list[int
 def merge(weights: NDArray[Any], looking: Side, looked_at: Side) -> NDArray[np.float64]:
     """Attention (..., T, S) between pieces to attention between words, by the RULE above."""
     rows = looking.membership()  # (words, T)
-    rows = rows / rows.sum(axis=1, keepdims=True)
+    rows = rows / np.maximum(1, rows.sum(axis=1, keepdims=True))  # a word may have no piece
     merged: NDArray[np.float64] = rows @ weights.astype(np.float64) @ looked_at.membership().T
     return merged

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import math
 import random
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -16,17 +15,20 @@ from typing import Optional
 
 import numpy as np
 import torch
-from sacrebleu.metrics import BLEU
 
 from regard.config import override
 from regard.data.heads import Heads
 from regard.data.store import Batches
 from regard.data.tokenizer import Tokenizers
-from regard.metrics.text import TextMetrics
+from regard.metrics.text import Score, TextMetrics, bleu, piece_perplexity, word_perplexity
+from regard.nn.layout import lay_out_for_search
 from regard.predict import Predictor
 from regard.run import Run
 from regard.training.checkpoint import Checkpoint
 from regard.workers import cores
+
+METHOD = 2
+"""Goes up when a number comes to mean something else, so that all rows are measured anew."""
 
 WIDE = 5
 """The beam of the second BLEU; the first is greedy."""
@@ -100,7 +102,7 @@ class Row:
     minutes: Optional[float]  # none if training ended before the first record of the journal
     tokens_per_second: Optional[float]
     perplexity: float
-    word_perplexity: float
+    word_perplexity: Optional[float]  # none if some lines were too long to be read whole
     greedy: Estimate
     beam: Estimate
     by_length: tuple[Bucket, ...]
@@ -112,6 +114,7 @@ class Row:
 def fingerprint(checkpoint: Checkpoint, lines: Lines, metrics: TextMetrics) -> str:
     """Changes whenever the weights, the lines or the way of scoring do."""
     known: list[object] = [
+        METHOD,
         checkpoint.manifest,
         lines.sources,
         lines.references,
@@ -126,13 +129,16 @@ def measure(run: Run, lines: Lines, metrics: TextMetrics, say: Callable[[str], N
     """Every number of a trained run; the lines have heads if it reads them."""
     model, checkpoint = run.model(say)
     sides, search, trees = run.tokenizers(), run.config.search, run.config.reads_heads
-    greedy, wide = (override(search, [f"beam={beam}", "best=1"]) for beam in (1, WIDE))
+    parameters = sum(parameter.numel() for parameter in model.parameters())
+    lay_out_for_search(model)  # gives weights that were shared a copy, so they are counted before
+    greedy = override(search, ["beam=1", "best=1", "scored=false"])
+    wide = override(search, [f"beam={WIDE}", "best=1", "scored=true"])
     draft, translate = (
         Predictor(model, sides, each, workers=cores(), reads_heads=trees) for each in (greedy, wide)
     )
     drafts = draft(lines.sources, lines.heads)
     outputs = translate(lines.sources, lines.heads)
-    bleu, signature = _bleu(outputs, lines.references, metrics)
+    best = bleu(outputs, lines.references, metrics)
     by_piece, by_word = _perplexities(translate, lines)
     if translate.cut:
         say(f"Only the first {translate.longest} pieces of some long lines were read.")
@@ -143,46 +149,37 @@ def measure(run: Run, lines: Lines, metrics: TextMetrics, say: Callable[[str], N
     return Row(
         fingerprint=fingerprint(checkpoint, lines, metrics),
         checkpoint=checkpoint.step,
-        parameters=sum(parameter.numel() for parameter in model.parameters()),
+        parameters=parameters,
         tokenizer=_describe(run, sides),
         steps=steps,
         minutes=minutes,
         tokens_per_second=speed,
         perplexity=by_piece,
         word_perplexity=by_word,
-        greedy=_bleu(drafts, lines.references, metrics)[0],
-        beam=bleu,
+        greedy=_estimate(bleu(drafts, lines.references, metrics)),
+        beam=_estimate(best),
         by_length=_by_length(outputs, lines, metrics),
-        signature=signature,
+        signature=best.signature,
         one_at_a_time=alone,
         many_at_a_time=together,
     )
 
 
-def _bleu(
-    outputs: Sequence[str], references: Sequence[str], metrics: TextMetrics
-) -> tuple[Estimate, str]:
-    """BLEU and its signature."""
-    metric = BLEU(
-        lowercase=metrics.lowercase, tokenize=metrics.tokenize, force=metrics.tokenize == "none"
-    )
-    resamples = metrics.bootstrap if len(outputs) > 1 else 0
-    result = metric.corpus_score(outputs, [list(references)], n_bootstrap=resamples or 1)
-    margin = float(result._ci) if resamples else None
-    return Estimate(float(result.score), margin), str(metric.get_signature())
+def _estimate(score: Score) -> Estimate:
+    return Estimate(score.value, score.margin)
 
 
 def _by_length(outputs: Sequence[str], lines: Lines, metrics: TextMetrics) -> tuple[Bucket, ...]:
     words = [len(line.split()) for line in lines.sources]
     buckets = []
     for places in length_buckets(words):
-        bleu, _ = _bleu(
+        score = bleu(
             [outputs[place] for place in places],
             [lines.references[place] for place in places],
             metrics,
         )
         counts = [words[place] for place in places]
-        buckets.append(Bucket(min(counts), max(counts), len(places), bleu))
+        buckets.append(Bucket(min(counts), max(counts), len(places), _estimate(score)))
     return tuple(buckets)
 
 
@@ -201,14 +198,12 @@ def length_buckets(lengths: Sequence[int]) -> list[list[int]]:
     return [list(range(len(lengths)))]
 
 
-def _perplexities(predictor: Predictor, lines: Lines) -> tuple[float, float]:
+def _perplexities(predictor: Predictor, lines: Lines) -> tuple[float, Optional[float]]:
     """A piece and a word; only the second compares models with different tokenizers."""
     pairs = zip(lines.sources, lines.references, strict=True)
     scored = list(predictor.score(pairs, lines.heads))
-    surprise = -sum(total for total, _ in scored)
-    pieces = sum(count for _, count in scored)
-    words = sum(len(line.split()) for line in lines.references)
-    return math.exp(min(700.0, surprise / pieces)), math.exp(min(700.0, surprise / words))
+    by_word = None if predictor.cut else word_perplexity(scored, lines.references).value
+    return piece_perplexity(scored).value, by_word
 
 
 def _training_time(

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Optional
 
 import numpy as np
-from pydantic import Field
+from pydantic import Field, model_validator
 from sacrebleu.metrics import BLEU, CHRF, TER
 from sacrebleu.metrics.base import Metric
 
@@ -22,6 +23,18 @@ class TextMetrics(Settings):
     lowercase: bool = False
     tokenize: str = Field(default="13a", pattern="^(13a|none|intl|char|zh|ja-mecab|ko-mecab)$")
     bootstrap: int = Field(default=1000, ge=0)  # resamples for the confidence interval; 0: none
+
+    @model_validator(mode="after")
+    def _can_tokenize(self) -> TextMetrics:
+        try:
+            _bleu(self)
+        except RuntimeError:
+            extra = self.tokenize.partition("-")[0]
+            raise ValueError(
+                f"the tokenizer {self.tokenize} is not installed, which "
+                f"'pip install sacrebleu[{extra}]' does"
+            ) from None
+        return self
 
 
 @dataclass(frozen=True)
@@ -42,15 +55,22 @@ def text_scores(
     outputs: Sequence[str], references: Sequence[str], settings: TextMetrics
 ) -> list[Score]:
     """BLEU, chrF, TER and exact match (%) of the outputs."""
-    scores = []
-    for metric in _metrics(settings):
-        resamples = settings.bootstrap if len(outputs) > 1 else 0
-        result = metric.corpus_score(outputs, [list(references)], n_bootstrap=resamples or 1)
-        margin = float(result._ci) if resamples else None
-        name = {"chrF2": "chrF"}.get(result.name, result.name)
-        signature = str(metric.get_signature())
-        scores.append(Score(name, float(result.score), signature, margin))
+    scores = [_score(metric, outputs, references, settings) for metric in _metrics(settings)]
     return [*scores, exact_match(outputs, references, settings)]
+
+
+def bleu(outputs: Sequence[str], references: Sequence[str], settings: TextMetrics) -> Score:
+    return _score(_bleu(settings), outputs, references, settings)
+
+
+def _score(
+    metric: Metric, outputs: Sequence[str], references: Sequence[str], settings: TextMetrics
+) -> Score:
+    resamples = settings.bootstrap if len(outputs) > 1 else 0
+    result = metric.corpus_score(outputs, [list(references)], n_bootstrap=resamples or 1)
+    margin = float(result._ci) if resamples else None
+    name = {"chrF2": "chrF"}.get(result.name, result.name)
+    return Score(name, float(result.score), str(metric.get_signature()), margin)
 
 
 def exact_match(outputs: Sequence[str], references: Sequence[str], settings: TextMetrics) -> Score:
@@ -63,11 +83,34 @@ def exact_match(outputs: Sequence[str], references: Sequence[str], settings: Tex
     )
     margin = None
     if settings.bootstrap and len(hits) > 1:
-        means = _resamples(len(hits), settings.bootstrap) @ hits / len(hits)
+        draws = np.random.default_rng(12345)
+        means = draws.binomial(len(hits), hits.mean(), settings.bootstrap) / len(hits)
         margin = float(100 * (np.quantile(means, 0.975) - np.quantile(means, 0.025)) / 2)
     case = "lc" if settings.lowercase else "mixed"
     signature = f"nrefs:1|case:{case}|space:folded|version:regard-{__version__}"
     return Score("exact", float(100 * hits.mean()) if len(hits) else 0.0, signature, margin)
+
+
+def piece_perplexity(scored: Sequence[tuple[float, int]]) -> Score:
+    """Of log p of each line and its number of pieces, its end among them."""
+    pieces = sum(count for _, count in scored)
+    signature = f"unit:piece|pieces:{pieces}|pairs:{len(scored)}"
+    return Score("perplexity", _perplexity(scored, pieces), signature)
+
+
+def word_perplexity(scored: Sequence[tuple[float, int]], lines: Sequence[str]) -> Score:
+    """The same by the word, which does not depend on how words are cut into pieces.
+
+    It means nothing if some of the lines were not read to their end.
+    """
+    words = sum(len(line.split()) + 1 for line in lines)
+    signature = f"unit:word|words:{words}|lines:{len(lines)}"
+    return Score("word perplexity", _perplexity(scored, words), signature)
+
+
+def _perplexity(scored: Sequence[tuple[float, int]], units: int) -> float:
+    """exp(-log p / units), where the end of each line is a unit too."""
+    return math.exp(min(700.0, -sum(total for total, _ in scored) / units))
 
 
 def quick_score(name: str, outputs: Sequence[str], references: Sequence[str]) -> float:
@@ -75,7 +118,7 @@ def quick_score(name: str, outputs: Sequence[str], references: Sequence[str]) ->
     settings = TextMetrics(bootstrap=0)
     if name == "exact":
         return exact_match(outputs, references, settings).value
-    metric = CHRF() if name == "chrf" else BLEU()
+    metric = CHRF() if name == "chrf" else _bleu(settings)
     return float(metric.corpus_score(list(outputs), [list(references)]).score)
 
 
@@ -94,13 +137,17 @@ def _character_f(settings: TextMetrics) -> Metric:
     return metric
 
 
+def _bleu(settings: TextMetrics) -> Metric:
+    return BLEU(
+        lowercase=settings.lowercase,
+        tokenize=settings.tokenize,
+        force=settings.tokenize == "none",  # the text is meant to be tokenised already
+    )
+
+
 def _metrics(settings: TextMetrics) -> list[Metric]:
     return [
-        BLEU(
-            lowercase=settings.lowercase,
-            tokenize=settings.tokenize,
-            force=settings.tokenize == "none",  # the text is meant to be tokenised already
-        ),
+        _bleu(settings),
         _character_f(settings),
         TER(case_sensitive=not settings.lowercase),
     ]
@@ -109,12 +156,6 @@ def _metrics(settings: TextMetrics) -> list[Metric]:
 def _plain(text: str, settings: TextMetrics) -> str:
     text = re.sub(r"\s+", " ", text).strip()
     return text.lower() if settings.lowercase else text
-
-
-def _resamples(size: int, count: int) -> np.ndarray:
-    """(count, size): how often each line is drawn in each resample."""
-    generator = np.random.default_rng(12345)
-    return generator.multinomial(size, np.full(size, 1 / size), size=count)
 
 
 def _p_value(found: Optional[float], equal: bool) -> Optional[float]:

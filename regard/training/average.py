@@ -50,8 +50,8 @@ class Average(ABC):
     def applied(self) -> Iterator[None]:
         """The model carries the averaged weights inside this block, its own again after it."""
         own = {name: tensor.clone() for name, tensor in collect(self.model).items()}
-        install(self.model, self.weights())
         try:
+            install(self.model, self.weights())
             yield
         finally:
             install(self.model, own)

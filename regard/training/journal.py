@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -19,8 +20,14 @@ class Journal:
 
     def add(self, event: str, step: int, facts: Mapping[str, Any]) -> None:
         line = json.dumps({"event": event, "step": step, **facts}, ensure_ascii=False)
-        with self.path.open("a", encoding="utf-8") as stream:
-            stream.write(line + "\n")
+        size = self.path.stat().st_size if self.path.exists() else 0
+        try:
+            with self.path.open("a", encoding="utf-8") as stream:
+                stream.write(line + "\n")
+        except OSError:
+            with suppress(OSError):
+                os.truncate(self.path, size)  # half a line would spoil the next
+            raise
 
     def sync(self) -> None:
         if self.path.exists():

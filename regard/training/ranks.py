@@ -77,7 +77,10 @@ class Ranks:
             arguments = [sys.executable, "-m", "regard.peer", str(run), str(place)]
             peers = [
                 subprocess.Popen(
-                    [*arguments, str(rank), str(size)], env=environment, stdin=subprocess.DEVNULL
+                    [*arguments, str(rank), str(size)],
+                    env=environment,
+                    stdin=subprocess.DEVNULL,
+                    start_new_session=True,  # Ctrl-C reaches the first alone, which tells them
                 )
                 for rank in range(1, size)
             ]

@@ -120,6 +120,8 @@ class Trainer:
         self.stop_signal: Optional[int] = None
         self.signalled = 0.0  # when
         self.validating = False
+        self.problem: Optional[Problem] = None  # ends training as soon as all is saved
+        self.journal_failed = False
 
     def resume(self, checkpoint: Checkpoint) -> None:
         """Go on from a checkpoint as if there had been no break."""
@@ -160,11 +162,15 @@ class Trainer:
                 last = progress.step == self.steps
                 progress.due = last or progress.step % settings.validate_every == 0
             best = False
+            earlier = progress.best, progress.best_loss, progress.best_step
             if progress.due and not stopping:
                 best, stopping = self._validate()
             must = stopping or progress.finished
-            if must or best or progress.step % settings.save_every == 0:
-                self._save(must)
+            saving = must or best or progress.step % settings.save_every == 0
+            if saving and not self._save(must):
+                progress.best, progress.best_loss, progress.best_step = earlier
+            if self.problem is not None:
+                raise self.problem
             if stopping:
                 return
 
@@ -208,14 +214,16 @@ class Trainer:
     def _agreed(self, stop: bool) -> bool:
         """What all processes decided; one that got no signal itself ends as if it had."""
         if stop:
-            self.stop_signal = self.stop_signal or signal.SIGTERM
+            if self.stop_signal is None:
+                self.stop_signal, self.signalled = signal.SIGTERM, time.monotonic()
             self.display.note("Stopping: saving first.")
         return stop
 
     def _backward(self, batches: list[Batch], tokens: int) -> float:
         """Gradients of the mean loss over all tokens of the step; gives the summed likelihood.
 
-        A batch that does not fit in memory is computed in halves: the same step, more slowly.
+        A batch that does not fit in memory is computed in halves: the same step, more slowly, but
+        for dropout, which is drawn anew.
         """
         try:
             return sum(self._backward_one(batch, tokens) for batch in batches)
@@ -239,18 +247,21 @@ class Trainer:
     def _backward_one(self, batch: Batch, tokens: int) -> float:
         if not len(batch):
             return 0.0
-        loss = self.model(batch.twice() if self.twice else batch)
+        loss = self.model(self._asked(batch))
         (loss.total / tokens).backward()
         return float(loss.likelihood)
+
+    def _asked(self, batch: Batch) -> Batch:
+        return batch.twice() if self.twice else batch
 
     def _not_finite(self, step: int, batches: list[Batch]) -> None:
         """Name where a NaN or infinity arose; the update is left out, so it is never saved."""
         self.optimizer.zero_grad(set_to_none=True)
         torch.manual_seed(self.settings.seed * 1_000_003 + step * 1_009 + self.ranks.rank)
-        culprit = name_culprit(self.model, [batch for batch in batches if len(batch)])
+        asked = [self._asked(batch) for batch in batches if len(batch)]
+        culprit = name_culprit(self.model, asked)
         self.progress.skipped += 1
-        if self.ranks.first:
-            self.journal.add("not_finite", step, {"where": culprit})
+        self._write("not_finite", {"where": culprit})
         self.display.note(f"Step {step} was left out: {culprit} is not finite.")
         if self.settings.not_finite == "stop" or self.progress.skipped >= 10:
             raise Problem(
@@ -268,10 +279,20 @@ class Trainer:
             "rate": self.settings.optimizer.rate_at(progress.step, self.steps),
             "tokens_per_second": round(progress.tokens / max(progress.seconds, 1e-9), 1),
         }
-        if self.ranks.first:
-            self.journal.add("train", progress.step, facts)
+        self._write("train", facts)
         self.display.step(progress.step, facts["loss"], facts["tokens_per_second"])
         progress.loss, progress.tokens, progress.seconds = 0.0, 0, 0.0
+
+    def _write(self, event: str, facts: Mapping[str, Any]) -> None:
+        """Add to the journal; a full disk is no reason to stop training, and is said once."""
+        if not self.ranks.first:
+            return
+        try:
+            self.journal.add(event, self.progress.step, facts)
+        except OSError as error:
+            if not self.journal_failed:
+                self.display.note(f"The journal cannot be written ({error}); training goes on.")
+            self.journal_failed = True
 
     def _validate(self) -> tuple[bool, bool]:
         """Score the averaged weights: whether they are the best so far, and whether to stop.
@@ -285,8 +306,8 @@ class Trainer:
         )
         if self._agreed(stop > 0):
             return False, True
+        self._write("validation", scores)
         if self.ranks.first:
-            self.journal.add("validation", progress.step, scores)
             self.display.validation(progress.step, scores)
         progress.due = False
         progress.finished = progress.step >= self.steps
@@ -301,7 +322,7 @@ class Trainer:
         return False, False
 
     def _scores(self) -> Scores:
-        """The scores of the averaged weights; none if a signal came.
+        """The scores of the averaged weights; none if a signal came or memory did not suffice.
 
         The other processes wait meanwhile, so their cores are free for threads of this one.
         """
@@ -317,14 +338,25 @@ class Trainer:
                 return scores
         except _Interrupted:
             return {}
+        except (MemoryError, RuntimeError) as error:
+            if not out_of_memory(error):
+                raise
+            self.problem = Problem(
+                f"Memory does not suffice for the validation of step {self.progress.step}; the "
+                "step is saved: free some memory and give the same command."
+            )
+            return {}
         finally:
             self.validating = False
             self.model.train()
             torch.set_num_threads(threads)
 
-    def _save(self, must: bool) -> None:
-        """Save; a full disk is no reason to stop training, unless this was the last chance."""
-        progress = self.progress
+    def _save(self, must: bool) -> bool:
+        """Whether saving went well, for all processes alike.
+
+        A full disk is no reason to stop training, unless this was the last chance.
+        """
+        progress, saved = self.progress, True
         if self.ranks.first:
             groups: dict[str, dict[str, Tensor]] = {
                 "weights": collect(self.model),
@@ -347,7 +379,10 @@ class Trainer:
                 if must:
                     raise Problem(f"{text}: free some space and give the same command.") from None
                 self.display.note(f"{text}; training goes on, the last one is intact.")
+                saved = False
+        (all_saved,) = self.ranks.share([float(saved)])
         self.ranks.wait()
+        return all_saved > 0
 
     def _listen(self) -> dict[int, Any]:
         """SIGTERM and Ctrl-C save and stop after the step; a second one stops at once.

@@ -47,7 +47,7 @@ def test_kills_at_random_moments_and_inside_saves(tmp_path: Path) -> None:
         tmp_path / "undisturbed", corpus, *SETTINGS, steps=STEPS, save_every=SAVE_EVERY
     ).path
     run, reached, inside = tmp_path / "run", 0, 0
-    beginnings = (".config.json.tmp", "config.json", "data.json", "*tokenizer*", "data/train/*")
+    beginnings = (".config.json.*tmp", "config.json", "data.json", "*tokenizer*", "data/train/*")
     for number in range(KILLS):
         process = start(command(run, corpus))
         if number < len(beginnings):

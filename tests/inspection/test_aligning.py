@@ -14,7 +14,7 @@ import regard
 from regard.cli import main
 from regard.inspection import aligning
 from regard.inspection.aligning import Pair, align, choose, read_gold, read_pairs
-from regard.inspection.alignment import Heads, between_words, find_method, links
+from regard.inspection.alignment import AttentionHeads, between_words, find_method, links
 from regard.inspection.words import Side
 from regard.problem import Misuse
 from regard.run import Run
@@ -58,18 +58,18 @@ def test_reading_is_one_place_after_writing() -> None:
 
 @pytest.mark.parametrize("text", ["mean", "3.2", "1.1,2.4", "mean@reading", "3.2,4.1@reading"])
 def test_heads_are_written_as_they_are_read(text: str) -> None:
-    assert str(Heads.parse(text)) == text
+    assert str(AttentionHeads.parse(text)) == text
 
 
 @pytest.mark.parametrize("text", ["", "3", "0.1", "1.0", "a.b", "1.1,", "1.1@writing", "mean,1.1"])
 def test_what_names_no_heads_is_refused(text: str) -> None:
     with pytest.raises(Misuse, match="names no heads"):
-        Heads.parse(text)
+        AttentionHeads.parse(text)
 
 
 def test_a_head_that_is_not_there_is_refused() -> None:
     with pytest.raises(Misuse, match=r"no head 1\.3"):
-        Heads(((1, 3),)).mean((np.zeros((2, 3, 3), np.float32),))
+        AttentionHeads(((1, 3),)).mean((np.zeros((2, 3, 3), np.float32),))
 
 
 def test_an_unknown_method_is_refused() -> None:
@@ -98,6 +98,8 @@ def test_the_right_heads_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
         assert chosen.best.heads.moment == "writing"
         assert chosen.best.error == 0
         assert chosen.single[0].heads.places == ((1, 2),)
+    with pytest.raises(Misuse, match="5 lines for 6 pairs"):
+        choose(None, [Pair("", "")] * 6, "grow-diag", gold)
 
 
 def test_a_model_that_learned_aligns_well(able: Path) -> None:
@@ -168,6 +170,19 @@ def test_without_a_gold_heads_are_chosen_once_by_agreement(
     assert "both directions agree" not in capsys.readouterr().err
 
 
+def test_a_folder_that_cannot_be_written_aligns_all_the_same(
+    able: Path, run: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*arguments: object) -> None:
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr("regard.run.write_json", refuse)
+    files = ["--source", able / "test.source", "--target", able / "test.target"]
+    assert command("align", run, *files) == 0
+    assert not (run / "heads.json").exists()
+    assert command("align", run, *files, "--choose", able / "test.align") == 1  # asked to keep
+
+
 def test_what_cannot_be_right_is_refused_in_a_sentence(
     able: Path, run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -181,6 +196,7 @@ def test_what_cannot_be_right_is_refused_in_a_sentence(
         (["align", run, *files, "--attention-heads", "9.9"], "no head 9.9"),
         (["align", run, *files, "--choose", bad], "bad:2: '1:1' is not a link"),
         (["align", run, *files, "--choose", short], "is not a link"),
+        (["align", run, *files, "--choose", able / "valid.align"], "one a pair"),
         (["evaluate", run, "--alignments", bad], "give --source and --target"),
         (["evaluate", run, *files, "--alignments", able / "valid.align"], "one a pair"),
     ):

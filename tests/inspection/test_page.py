@@ -14,7 +14,14 @@ from untrained import untrained
 import regard
 from regard.cli import main
 from regard.data.tokenizer import Tokenizers, Words
-from regard.inspection.alignment import METHODS, MOMENTS, Heads, Method, between_words, links
+from regard.inspection.alignment import (
+    METHODS,
+    MOMENTS,
+    AttentionHeads,
+    Method,
+    between_words,
+    links,
+)
 from regard.inspection.attention import KINDS
 from regard.inspection.look import Look, look
 from regard.inspection.page import STEPS, as_json, frame, page, save_page
@@ -108,7 +115,7 @@ class Shown:
         return [each for each in self.browser.get_log("browser") if each["level"] != "INFO"]
 
 
-OWN = Heads(((1, 1), (2, 2)), "reading")
+OWN = AttentionHeads(((1, 1), (2, 2)), "reading")
 
 
 @pytest.fixture(scope="module")
@@ -164,7 +171,7 @@ def test_all_heads_are_shown_and_one_can_be_chosen(shown: Shown, found: Look) ->
     assert pressed == ["target to source", "map", "words", "2", "1"]
 
 
-def expected_links(found: Look, heads: Heads, method: Method) -> str:
+def expected_links(found: Look, heads: AttentionHeads, method: Method) -> str:
     """By the weights as they stand on the page."""
     shown = tuple(
         (np.rint(layer * STEPS) / STEPS).astype(np.float32) for layer in found.layers.cross
@@ -186,7 +193,7 @@ def test_the_alignment_is_that_of_python_for_the_weights_shown(shown: Shown, fou
         shown.press("moment", name)
         for method in METHODS:
             shown.press("method", method)
-            expected = expected_links(found, Heads(((1, 2),), moment), method)
+            expected = expected_links(found, AttentionHeads(((1, 2),), moment), method)
             assert shown.all("textarea")[0].get_attribute("value") == expected
             assert len(shown.all(".map .link")) == len(expected.split())
     assert shown.errors() == []

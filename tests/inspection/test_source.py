@@ -16,7 +16,7 @@ import regard
 from regard.cli import main
 from regard.inspection import aligning
 from regard.inspection.aligning import Pair, align, choose, each_pair, read_pairs
-from regard.inspection.alignment import Heads
+from regard.inspection.alignment import AttentionHeads
 from regard.inspection.look import look
 from regard.inspection.snapshot import snapshot
 from regard.problem import Misuse
@@ -87,7 +87,7 @@ def test_a_whole_file_is_read_as_each_sentence_is(trees: Path, pairs: list[Pair]
 def test_a_line_that_is_cut_keeps_the_tree_of_its_beginning(trees: Path, pairs: list[Pair]) -> None:
     predictor = regard.load(trees / "run")
     predictor.longest = 5
-    found = list(align(predictor, [*pairs, Pair("", "Ja.", [])], Heads(), "argmax"))
+    found = list(align(predictor, [*pairs, Pair("", "Ja.", [])], AttentionHeads(), "argmax"))
     assert all(found[:-1])
     assert found[-1] == frozenset()
 
@@ -97,12 +97,12 @@ def test_trees_that_do_not_fit_are_refused_in_a_sentence(
 ) -> None:
     plain = [Pair(pair.source, pair.target) for pair in pairs]
     with pytest.raises(Misuse, match="give heads"):
-        list(align(regard.load(trees / "run"), [*pairs, *plain], Heads(), "argmax"))
+        list(align(regard.load(trees / "run"), [*pairs, *plain], AttentionHeads(), "argmax"))
     with pytest.raises(Misuse, match="leave heads out"):
-        list(align(regard.load(transformer), [*plain, *pairs], Heads(), "argmax"))
+        list(align(regard.load(transformer), [*plain, *pairs], AttentionHeads(), "argmax"))
     wrong = [*pairs, Pair("one two", "eins zwei", [0])]
     with pytest.raises(Misuse, match="Line 21 has 1 heads, but its source has 2 words"):
-        list(align(regard.load(trees / "run"), wrong, Heads(), "argmax"))
+        list(align(regard.load(trees / "run"), wrong, AttentionHeads(), "argmax"))
 
 
 def test_heads_are_chosen_by_the_validation_trees(

@@ -6,7 +6,10 @@ import base64
 import http.client
 import json
 import shutil
+import socket
+import struct
 import threading
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -17,8 +20,8 @@ from test_page import Shown
 from toy import Crash, at_step, crash, train_small, write_corpus
 
 from regard.cli import main
-from regard.inspection.watching import run_data, start
-from regard.problem import Problem
+from regard.inspection.watching import own_names, run_data, start, version
+from regard.problem import Misuse, Problem
 from regard.run import Run
 
 
@@ -111,6 +114,38 @@ def test_the_server_answers_two_questions(port: int) -> None:
     assert ask(port, "/../config.json")[0] == 404
     assert ask(port, "/", method="POST")[0] == 501
     assert ask(port, "/data", host="example.org")[0] == 403  # a page of the network is refused
+
+
+def test_what_cannot_be_answered_is_no_news_for_the_terminal(
+    port: int, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    def damaged(run: Run) -> None:
+        raise Misuse("plan.json is damaged.")
+
+    monkeypatch.setattr(Run, "steps", property(damaged))
+    assert ask(port, "/data") == (500, b"plan.json is damaged.")
+    assert ask(port, "x://[")[0] == 400
+    with socket.create_connection(("127.0.0.1", port)) as gone:
+        gone.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))  # a reset
+        gone.sendall(b"GET / HT")
+    time.sleep(0.2)
+    assert ask(port, "/nothing")[0] == 404
+    assert capfd.readouterr() == ("", "")
+
+
+def test_only_the_port_of_the_web_may_be_left_out() -> None:
+    assert own_names(8765) == ["127.0.0.1:8765", "localhost:8765"]
+    assert {"127.0.0.1", "localhost"} < set(own_names(80))
+
+
+def test_what_is_written_while_the_page_is_made_is_shown_next_time(
+    transformer: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shutil.copytree(transformer, tmp_path / "run")
+    run = Run.open(tmp_path / "run")
+    assert run_data(run)["version"] == version(run)
+    monkeypatch.setattr(Run, "steps", property(lambda run: run.journal.add("train", 9, {})))
+    assert run_data(run)["version"] != version(run)
 
 
 def test_a_taken_port_is_a_plain_sentence(port: int, transformer: Path) -> None:

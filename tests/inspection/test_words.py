@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from regard.data.tokenizer import Bytes, Characters, Tokenizer, TokenizerSettings, Words, train
+from regard.inspection.alignment import links
 from regard.inspection.words import Side, group, merge
 
 LINES = ["the animal was tired", "the street was wide", "a tired animal", "wide streets"] * 20
@@ -55,6 +56,17 @@ def test_rows_are_means_and_columns_are_sums() -> None:
     np.testing.assert_allclose(
         merge(weights, looking, looked_at), [[0.3, 0.5, 0.2], [1.0, 0.0, 0.0]]
     )
+
+
+def test_a_word_without_a_piece_looks_at_nothing() -> None:
+    """A piece with a no-break space in it says two words, and belongs to the last."""
+    words = Words(["a\u00a0b", "c"])
+    side = Side.of(words, [4, 5])
+    assert side.words == ("a", "b", "c", "</s>")
+    assert side.word_of == (1, 2, 3)
+    merged = merge(np.eye(3), side, side)
+    np.testing.assert_array_equal(merged, np.diag([0.0, 1.0, 1.0, 1.0]))
+    assert links(merged[:-1, :-1], "grow-diag") == {(1, 1), (2, 2)}
 
 
 def test_what_a_decoder_reads_is_one_place_behind() -> None:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import sys
+
+import numpy as np
 import pytest
 
 from regard.config import check
@@ -46,6 +49,16 @@ def test_exact_match_folds_white_space_and_case_if_asked() -> None:
     assert exact_match(outputs, REFERENCES, TextMetrics(lowercase=True)).value == 75
 
 
+def test_the_interval_of_exact_match_is_that_of_drawing_lines() -> None:
+    outputs = [str(number % 10 < 3) for number in range(500)]
+    found = exact_match(outputs, ["True"] * 500, TextMetrics())
+    assert found.value == 30
+    draws = np.random.default_rng(1).integers(0, 500, (1000, 500))
+    means = 100 * (np.array(outputs) == "True")[draws].mean(axis=1)
+    expected = (np.quantile(means, 0.975) - np.quantile(means, 0.025)) / 2
+    assert found.margin == pytest.approx(expected, rel=0.1)
+
+
 def test_a_single_line_has_no_interval() -> None:
     assert all(score.margin is None for score in text_scores(["a"], ["a"], TextMetrics()))
 
@@ -76,3 +89,18 @@ def test_equal_outputs_are_no_difference_and_clear_ones_are() -> None:
 def test_an_unknown_tokenization_is_refused() -> None:
     with pytest.raises(Misuse, match="tokenize"):
         check(TextMetrics, {"tokenize": "klingon"})
+
+
+@pytest.mark.parametrize("language", ["ja", "ko"])
+def test_a_tokenizer_that_is_not_installed_is_refused_before_any_work(
+    language: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delitem(
+        sys.modules, f"sacrebleu.tokenizers.tokenizer_{language}_mecab", raising=False
+    )
+    for name in ("MeCab", "mecab_ko"):
+        monkeypatch.setitem(sys.modules, name, None)
+    with pytest.raises(Misuse, match="is not installed") as caught:
+        check(TextMetrics, {"tokenize": f"{language}-mecab"})
+    assert f"sacrebleu[{language}]" in str(caught.value)
+    assert len(str(caught.value).splitlines()) == 1

@@ -106,7 +106,7 @@ def test_files_are_synced_before_the_rename_and_the_old_goes_last(
         "sync step-3.tmp",
         "rename step-3.tmp step-3",
         "sync checkpoints",
-        "sync .latest.json.tmp",
+        f"sync .latest.json.{os.getpid()}.tmp",
         "replace latest.json",
         "sync checkpoints",
         "rename step-1 step-1.tmp",

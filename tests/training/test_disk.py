@@ -12,10 +12,11 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from toy import at_step, saved_steps, strays, tensors, terminate, train_small
+from toy import at_step, journal, saved_steps, strays, tensors, terminate, train_small
 
 from regard.problem import Problem
 from regard.run import Run
+from regard.training.display import Display
 
 Corpus = dict[str, Path]
 
@@ -76,6 +77,49 @@ def test_a_disk_that_was_full_for_a_while_costs_nothing(
         train_small(tmp_path / "run", corpus, save_every=2)
     assert saved_steps(tmp_path / "run") == [2, 8]
     assert tensors(tmp_path / "run", 8) == tensors(undisturbed, 8)
+
+
+def test_a_journal_that_cannot_be_written_is_said_once_and_costs_nothing(
+    tmp_path: Path, corpus: Corpus, undisturbed: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The limit cuts the third record in half; later there is room again."""
+    run, notes = tmp_path / "run", list[str]()
+    monkeypatch.setattr(Display, "note", lambda self, text: notes.append(text))
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+
+    def lower() -> None:
+        size = (run / "journal.jsonl").stat().st_size + 20
+        resource.setrlimit(resource.RLIMIT_FSIZE, (size, before[1]))
+
+    def raise_again() -> None:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+
+    try:
+        with at_step(3, lower), at_step(6, raise_again):
+            train_small(run, corpus)
+    finally:
+        raise_again()
+    assert len([note for note in notes if "The journal cannot be written" in note]) == 1
+    assert [r["step"] for r in journal(run) if r["event"] == "train"] == [1, 2, 6, 7, 8]
+    assert tensors(run, 8) == tensors(undisturbed, 8)
+
+
+def test_a_best_that_could_not_be_saved_does_not_count(
+    tmp_path: Path, corpus: Corpus, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run, before = tmp_path / "run", resource.getrlimit(resource.RLIMIT_FSIZE)
+    scores = iter([1.0, 9.0, 0.5, 0.25])  # at steps 2, 4, 6 and 8
+    monkeypatch.setattr("regard.validation.quick_score", lambda *rest: next(scores))
+
+    def raise_again() -> None:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+
+    with file_size_limit(4, LIMIT), at_step(5, raise_again):
+        train_small(run, corpus, "training.validate_every=2", save_every=1)
+    assert saved_steps(run) == [2, 7, 8]
+    best = Run.open(run).checkpoints(say=pytest.fail).best()
+    assert best is not None
+    assert best.step == 2
 
 
 def test_a_signal_on_a_full_disk_does_not_claim_to_have_saved(

@@ -143,6 +143,26 @@ def test_the_culprit_is_found_in_any_of_the_accumulated_batches(
     assert found == [f"the output of {name}"]
 
 
+def test_the_culprit_is_sought_in_the_same_computation_where_passes_should_agree(
+    tmp_path: Path, corpus: Corpus, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rows: list[int] = []
+
+    def change(model: Model) -> None:
+        def look(module: nn.Module, arguments: tuple[Batch]) -> None:
+            if module.training:
+                rows.append(len(arguments[0]))
+
+        model.register_forward_pre_hook(look)
+        spoil("decoder.norm", 4, float("nan"))(model)
+
+    changed(monkeypatch, change)
+    train_small(tmp_path / "run", corpus, "training.agreement=2", steps=5)
+    found = [r["where"] for r in journal(tmp_path / "run") if r["event"] == "not_finite"]
+    assert found == ["the output of decoder.norm"]
+    assert rows[3] == rows[4]  # step 4, and again to find the culprit
+
+
 def test_a_gradient_that_is_not_finite_is_named(
     tmp_path: Path, corpus: Corpus, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -267,6 +287,28 @@ def test_a_single_pair_that_does_not_fit_is_one_sentence(
     changed(monkeypatch, change)
     with pytest.raises(Problem, match=r"lower batch\.max_length"):
         train_small(tmp_path / "run", corpus)
+
+
+@pytest.mark.parametrize("error", ERRORS, ids=lambda error: type(error).__name__)
+def test_a_validation_that_does_not_fit_is_one_sentence_and_costs_nothing(
+    error: Exception,
+    tmp_path: Path,
+    corpus: Corpus,
+    undisturbed: Run,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def fail(*arguments: Any) -> float:
+        raise error
+
+    with monkeypatch.context() as patch:
+        patch.setattr("regard.validation.quick_score", fail)
+        with pytest.raises(Problem, match="for the validation of step 8") as said:
+            train_small(tmp_path / "run", corpus)
+    assert said.value.exit_code == 1
+    assert saved_steps(tmp_path / "run") == [8]
+    train_small(tmp_path / "run", corpus)
+    assert tensors(tmp_path / "run", 8) == tensors(undisturbed.path, 8)
+    assert journal(tmp_path / "run") == journal(undisturbed.path)
 
 
 def test_an_error_that_is_not_lack_of_memory_is_not_hidden(

@@ -98,6 +98,23 @@ def test_a_lost_peer_is_said_in_one_sentence_and_costs_nothing(
     assert tensors(run, STEPS) == tensors(undisturbed, STEPS)
 
 
+@pytest.mark.parametrize("seconds", [0.3, 3])
+def test_ctrl_c_at_the_beginning_ends_the_peers_without_a_word(
+    seconds: float, tmp_path: Path, corpus: Corpus
+) -> None:
+    run = tmp_path / "run"
+    process = start(command(run, corpus), start_new_session=True)
+    while not peers(run):
+        assert process.poll() is None
+        time.sleep(0.02)
+    time.sleep(seconds)
+    os.killpg(process.pid, signal.SIGINT)
+    _, said = process.communicate(timeout=120)
+    assert process.returncode != 0
+    assert "peer.py" not in said  # no line of a traceback
+    assert not peers(run)
+
+
 def test_a_signal_to_the_first_process_stops_all(
     tmp_path: Path, corpus: Corpus, undisturbed: Path
 ) -> None:
