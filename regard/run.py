@@ -262,7 +262,7 @@ class Run:
     ) -> Predictor:
         """The best weights, ready to translate.
 
-        Two ways to be faster for a little quality: products of eight-bit integers, and choosing
+        Two ways to save for a little quality: memory by eight-bit weights, and time by choosing
         among the target pieces that go with the source, `shortlist` for each of its pieces.
         """
         model, _ = self.model(say)

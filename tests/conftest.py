@@ -3,9 +3,21 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 
 os.environ["OMP_NUM_THREADS"] = "1"  # before torch is imported, and for every subprocess
 
+import pytest
 import torch
 
 torch.set_num_threads(1)
+
+
+@pytest.fixture(scope="module")
+def short_timings() -> Iterator[None]:
+    """A ladder measures the speed of decoding for a moment only."""
+    from regard.ladder import measure
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(measure, "LONGEST_TIMING", 0.1)
+        yield

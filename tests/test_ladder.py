@@ -7,7 +7,7 @@ import json
 import math
 import time
 import xml.etree.ElementTree as ElementTree
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import partial
 from html.parser import HTMLParser
 from pathlib import Path
@@ -44,6 +44,8 @@ from regard.recipes import RECIPES
 from regard.run import Run
 from regard.search.beam import Beam
 
+pytestmark = pytest.mark.usefixtures("short_timings")
+
 QUICK = TextMetrics(bootstrap=50)
 RUNGS = ["rnn_plain", "able=lstm_attention:model.width=24,training.optimizer.betas=[0.9,0.98]"]
 
@@ -72,13 +74,6 @@ def again(folder: Path, **more: Any) -> list[Result]:
 
 def no_measuring(*arguments: Any) -> Row:
     raise AssertionError("nothing was to be measured")
-
-
-@pytest.fixture(scope="module", autouse=True)
-def _short_timings() -> Iterator[None]:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(measuring, "LONGEST_TIMING", 0.1)
-        yield
 
 
 @pytest.fixture(scope="module")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -24,18 +23,13 @@ from regard.problem import Misuse
 from regard.run import Run
 from regard.search.beam import Beam
 
+pytestmark = pytest.mark.usefixtures("short_timings")
+
 QUICK = TextMetrics(bootstrap=50)
 RUNGS = ["tiny", "trees=tiny:model.position=syntax"]
 SOME = (*SMALL, "training.optimizer.rate=0.03")
 
 Trees = dict[str, tuple[int, ...]]
-
-
-@pytest.fixture(scope="module", autouse=True)
-def _short_timings() -> Iterator[None]:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(measuring, "LONGEST_TIMING", 0.1)
-        yield
 
 
 @pytest.fixture(scope="module")
