@@ -127,7 +127,7 @@ def _recurrent(model: RecurrentConfig) -> Config:
     return tiny().model_copy(
         update={
             "model": model,
-            "training": TrainingSettings(optimizer=OptimizerSettings(rate=2e-3, warmup=300)),
+            "training": TrainingSettings(optimizer=OptimizerSettings(rate=5e-3, warmup=300)),
         }
     )
 
@@ -164,7 +164,7 @@ def conv() -> Config:
     return tiny().model_copy(
         update={
             "model": ConvolutionalConfig(layers=5, width=128),
-            "training": TrainingSettings(optimizer=OptimizerSettings(rate=2e-3, warmup=300)),
+            "training": TrainingSettings(optimizer=OptimizerSettings(rate=8e-3, warmup=300)),
         }
     )
 

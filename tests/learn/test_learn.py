@@ -27,10 +27,12 @@ SMALL = {
 }
 
 
-def write(folder: Path, name: str, count: int, seed: int) -> tuple[list[str], list[str]]:
-    """Lines of 2 to 8 letters, and the same backwards."""
+def write(
+    folder: Path, name: str, count: int, seed: int, longest: int = 8
+) -> tuple[list[str], list[str]]:
+    """Lines of 2 to so many letters, and the same backwards."""
     draw = random.Random(seed)
-    rows = [[draw.choice(LETTERS) for _ in range(draw.randint(2, 8))] for _ in range(count)]
+    rows = [[draw.choice(LETTERS) for _ in range(draw.randint(2, longest))] for _ in range(count)]
     sources = [" ".join(row) for row in rows]
     targets = [" ".join(reversed(row)) for row in rows]
     (folder / f"{name}.source").write_text("\n".join(sources) + "\n")
@@ -64,6 +66,43 @@ def test_reversing_a_line_is_learned(kind: str, tmp_path: Path) -> None:
 
     assert right(train("untrained", 1), sources, targets) < 0.05
     assert right(train("trained", 1200), sources, targets) >= 0.99
+
+
+def test_one_fixed_vector_loses_long_lines_and_attention_does_not(tmp_path: Path) -> None:
+    """The same LSTM, trained for as long on the same lines of 2 to 20 letters."""
+    write(tmp_path, "train", 20_000, seed=1, longest=20)
+    sources, targets = write(tmp_path, "test", 1_000, seed=2, longest=20)
+    lengths = [len(line.split()) for line in sources]
+
+    def train(attention: str) -> tuple[float, float]:
+        regard.train(
+            "lstm_attention",
+            source=tmp_path / "train.source",
+            target=tmp_path / "train.target",
+            run=tmp_path / attention,
+            steps=1200,
+            settings=[
+                "tokenizer.kind=word",
+                "model.dropout=0",
+                "model.width=96",
+                "batch.tokens=2048",
+                f"model.attention={attention}",
+            ],
+            quiet=True,
+        )
+        translate = regard.load(tmp_path / attention)
+        short = [number for number, length in enumerate(lengths) if length <= 5]
+        long = [number for number, length in enumerate(lengths) if length >= 15]
+        return (
+            right(translate, [sources[n] for n in short], [targets[n] for n in short]),
+            right(translate, [sources[n] for n in long], [targets[n] for n in long]),
+        )
+
+    short, long = train("before")
+    assert short >= 0.98 and long >= 0.9
+    short_by_vector, long_by_vector = train("none")
+    assert short_by_vector >= 0.9
+    assert long_by_vector < 0.6
 
 
 @pytest.mark.parametrize(
