@@ -9,8 +9,9 @@ READY := $(VENV)/ready
 demo: $(READY)
 	$(BIN)/regard demo
 
+# A process a core, four at most; each test uses one thread.
 test: $(READY) browser
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n auto --maxprocesses 4 --dist worksteal
 
 # Pages are tried in a real Chromium. Where there is none and none can be installed, those tests
 # say so and are left out.

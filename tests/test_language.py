@@ -351,6 +351,8 @@ WRONG: dict[str, tuple[list[str], str]] = {
     "scoring with a source": (["score", "RUN", "--source", "T", *LINES], "--target alone"),
     "evaluating with a source": (["evaluate", "RUN", "--source", "T", *LINES], "--target alone"),
     "evaluating with a beam": (["evaluate", "RUN", "--beam", "2"], "no use for --beam"),
+    "evaluating without case": (["evaluate", "RUN", "--lowercase"], "no use for --lowercase"),
+    "another tokenizer": (["evaluate", "RUN", "--tokenize", "none"], "no use for --tokenize"),
     "keeping translations": (["evaluate", "RUN", "--output", "R"], "no use for --output"),
     "a shortlist": (["translate", "RUN", "--shortlist", "5"], "no use for --shortlist"),
     "prefixes": (["translate", "RUN", "--prefix", "T"], "no use for --prefix"),

@@ -214,6 +214,8 @@ def evaluate(
             "--output": output,
             "--beam": beam,
             "--length-penalty": length_penalty is not None,
+            "--lowercase": lowercase,
+            "--tokenize": tokenize != "13a",
             "--alignments": alignments,
         }
         _refuse("with a language model", unfit)
