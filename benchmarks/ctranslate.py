@@ -46,10 +46,11 @@ class _Converter(Converter):
             _self_attention(part.self_attention, layer.attention, layer.around_attention.norm)
             _cross_attention(part.attention, layer.source_attention, layer.around_source.norm)
             _feed_forward(part.ffn, layer)
-        spec.decoder.projection.weight = self.model.output.weight.detach()
+        rows = self.model.output.rows.detach()
+        spec.decoder.projection.weight = rows
         tokens = ["<pad>", "<s>", "</s>", "<unk>", *(str(id) for id in range(4, self.size))]
         spec.register_source_vocabulary(tokens)
-        spec.register_target_vocabulary(tokens)
+        spec.register_target_vocabulary(tokens[: len(rows)])
         spec.config.unk_token, spec.config.bos_token = "<unk>", "<s>"
         spec.config.eos_token, spec.config.decoder_start_token = "</s>", "<s>"
         spec.config.add_source_bos, spec.config.add_source_eos = False, False

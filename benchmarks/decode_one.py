@@ -17,7 +17,7 @@ from pathlib import Path
 import torch
 
 from benchmarks.peers import marian
-from benchmarks.workload import SIZES, VOCABULARY
+from benchmarks.workload import SIZES, VOCABULARY, targets
 from regard.data.batch import EOS, Padded
 from regard.data.store import Store
 from regard.memory import keep_memory
@@ -43,11 +43,11 @@ def sources(folder: Path) -> list[list[int]]:
     return sorted(rows, key=len, reverse=True)
 
 
-def our_model() -> tuple[EncoderDecoder, TransformerConfig]:
+def our_model(folder: Path) -> tuple[EncoderDecoder, TransformerConfig]:
     """Random weights that never want to end."""
     torch.manual_seed(1)
     config = TransformerConfig(norm="pre", tying="target")
-    model = config.build(VOCABULARY, VOCABULARY).eval()
+    model = config.build(VOCABULARY, targets(folder)).eval()
     with torch.no_grad():
         model.output.weight[EOS] = 0.0
         model.output.weight[EOS, 0] = -100.0
@@ -58,7 +58,7 @@ def our_model() -> tuple[EncoderDecoder, TransformerConfig]:
 def regard(beam: int, folder: Path) -> Decode:
     """The built-in engine: a process of one thread for each core, as loading a run sets it up."""
     keep_memory()
-    model, _ = our_model()
+    model, _ = our_model(folder)
     lay_out_for_search(model)
     search = Beam(beam=beam, scored=beam > 1, longest_ratio=1e-6, longest_extra=LENGTH + 1)
 
@@ -97,7 +97,7 @@ def ctranslate2(beam: int, folder: Path) -> Decode:
 
     from benchmarks.ctranslate import convert
 
-    model, config = our_model()
+    model, config = our_model(folder)
     convert(model, config, VOCABULARY, folder / "ctranslate2")
     translator = engine.Translator(
         str(folder / "ctranslate2"),

@@ -17,7 +17,7 @@ from pathlib import Path
 from statistics import median
 
 from benchmarks.machine import peak_gigaflops
-from benchmarks.workload import SIZES, VOCABULARY, prepare
+from benchmarks.workload import SIZES, prepare, targets
 
 TRAINING = ["regard", "hugging_face", "plain_torch"]
 DECODING = ["regard", "hugging_face", "ctranslate2"]
@@ -58,12 +58,12 @@ def report(title: str, unit: str, speeds: dict[str, list[float]]) -> dict[str, o
     return {"unit": unit, "speeds": speeds, "ratios": ratios}
 
 
-def training_flops(name: str) -> float:
+def training_flops(name: str, choices: int) -> float:
     """Floating point operations a target token, with a source token to each: 6 a weight used."""
     size = SIZES[name]
     attention, feed = 4 * size.width**2, 2 * size.width * size.inner
     layers = size.layers * (attention + feed) + size.layers * (2 * attention + feed)
-    return 6.0 * (layers + VOCABULARY * size.width)
+    return 6.0 * (layers + choices * size.width)
 
 
 def main() -> None:
@@ -79,12 +79,13 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         prepare(chosen.data, folder)
+        print(f"our output has the {targets(folder):,} pieces of the target side")
         for size in ["tiny"] if chosen.skip_base else ["tiny", "base"]:
             seconds = chosen.seconds if size == "tiny" else 2 * chosen.seconds
             rounds = chosen.rounds if size == "tiny" else 1
             speeds = compare("train_one", TRAINING, size, folder, seconds, rounds)
             results[f"training {size}"] = report(f"training {size}", "tokens/s", speeds)
-            share = median(speeds["regard"]) * training_flops(size) / 1e9
+            share = median(speeds["regard"]) * training_flops(size, targets(folder)) / 1e9
             print(f"  {share / float(str(results['peak_gigaflops'])):.0%} of the peak")
         for beam in ("1", "5"):
             speeds = compare(

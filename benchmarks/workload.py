@@ -36,8 +36,8 @@ def prepare(data: Path, folder: Path) -> None:
     pairs = Pairs.of_files(data / "train.en.gz", data / "train.de.gz")
     sides = Tokenizers.train(
         TokenizerSettings(vocabulary=VOCABULARY),
-        (pair.source for pair in pairs),
-        (pair.target for pair in pairs),
+        lambda: (pair.source for pair in pairs),
+        lambda: (pair.target for pair in pairs),
     )
     sides.save(folder)
     for side in ("source", "target"):
@@ -45,6 +45,11 @@ def prepare(data: Path, folder: Path) -> None:
         (folder / f"train.{side}").write_text("\n".join(lines) + "\n", encoding="utf-8")
         (folder / f"valid.{side}").write_text("\n".join(lines[:100]) + "\n", encoding="utf-8")
     Store.write(folder / "store", pairs, sides, 256)
+
+
+def targets(folder: Path) -> int:
+    """How many of the pieces a model of ours can write: those that the target side has."""
+    return Tokenizers.load(folder).target.size
 
 
 def batches(folder: Path, count: int, tokens: int = 4096) -> list[Batch]:

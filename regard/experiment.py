@@ -280,11 +280,16 @@ def _encode(
         with display.waiting("making the tokenizer"):
             if tokenizer is not None:
                 sides = Tokenizers.given(Path(tokenizer))
+                if run.config.model.tying == "all" and not sides.joint:
+                    raise Misuse(
+                        f"{tokenizer} has a vocabulary for each side: set model.tying=target, or "
+                        "give a tokenizer for both."
+                    )
             else:
                 sides = Tokenizers.train(
                     settings,
-                    (pair.source for pair in training() if pair.source),
-                    (pair.target for pair in training()),
+                    lambda: (pair.source for pair in training() if pair.source),
+                    lambda: (pair.target for pair in training()),
                 )
             sides.save(run.path)
     elif tokenizer is not None:
@@ -318,7 +323,7 @@ def _fingerprint(pairs: Pairs, held: Optional[Pairs]) -> dict[str, list[str]]:
 def _same_tokenizers(run: Run, given: Tokenizers) -> None:
     own = run.tokenizers()
     pairs = ((own.source, given.source), (own.target, given.target))
-    if any(before.content() != now.content() for before, now in pairs):
+    if any((old.content(), old.size) != (new.content(), new.size) for old, new in pairs):
         raise Misuse(
             f"{run.path} was begun with another tokenizer: give the same one to go on with it, or "
             "another --run to begin anew."

@@ -17,6 +17,7 @@ import torch
 from numpy.typing import NDArray
 
 from regard.config import check
+from regard.data.batch import PAD
 from regard.data.doctor import Profile
 from regard.data.lexicon import likely_targets
 from regard.data.store import Store
@@ -287,7 +288,9 @@ class Run:
             raise Misuse("This kind of model cannot choose from a shortlist: leave it out.")
         likely = self._likely_targets(sides, say)[:, :count]
         if sides.joint:  # names and numbers stay as they are
-            likely = np.concatenate([likely, np.arange(len(likely))[:, None]], axis=1)
+            same = np.arange(len(likely))
+            same[sides.target.size :] = PAD
+            likely = np.concatenate([likely, same[:, None]], axis=1)
         used = np.bincount(self.store("train").target.values, minlength=sides.target.size)
         always = np.argsort(-used, kind="stable")[:FREQUENT]
         return Shortlisted(model, torch.from_numpy(likely).long(), torch.from_numpy(always))

@@ -181,7 +181,7 @@ def test_a_small_model_computed_by_hand() -> None:
         total += math.log(powers[following] / sum(powers))
 
     both = Words(["a", "b"])
-    predictor = Predictor(model, Tokenizers(both, both), Beam())
+    predictor = Predictor(model, Tokenizers.one(both), Beam())
     ((found, tokens),) = predictor.score([("", "a b b")])
     assert found == pytest.approx(total, abs=1e-5)
     assert tokens == 4

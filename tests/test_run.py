@@ -406,7 +406,7 @@ def test_facts_tell_what_is_in_a_run(finished: Path) -> None:
     assert facts["model"] == "transformer"
     assert facts["pairs"] == {"train": 120, "valid": 20}
     assert facts["steps"] == facts["trained_to"] == facts["used_checkpoint"] == 8
-    assert facts["vocabulary"] == {"source": 20, "target": 20}
+    assert facts["vocabulary"] == {"source": 20, "target": 12}
     assert facts["validation"]["step"] == 8
     model, _ = Run.open(finished).model()
     assert facts["parameters"] == sum(each.numel() for each in model.parameters())

@@ -10,12 +10,12 @@ import random
 import re
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from itertools import chain
+from itertools import chain, islice
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, Optional
 
 import sentencepiece
 from pydantic import Field, ValidationInfo, field_validator
@@ -27,6 +27,8 @@ from regard.files import write_text
 from regard.problem import Misuse, Problem
 
 Kind = Literal["bpe", "unigram", "word", "character", "byte"]
+Lines = Callable[[], Iterable[str]]
+"""Text from its beginning, as often as it is asked for."""
 
 _RESERVED = 4
 _NAMES = {PAD: "<pad>", BOS: "<s>", EOS: "</s>", UNKNOWN: "⁇"}
@@ -34,10 +36,12 @@ _TRAINING_LINES = 1_000_000
 _TRAINING_LENGTH = 1_000
 _SMALL_ALPHABET = 1_000
 _FEW_LINES = 64
+_LINES_AT_ONCE = 10_000
 _WORD = re.compile("\u2581[^\u2581]*|[^\u2581]+")  # U+2581 stands for a space
 _DRAWS = 32
 _REMEMBERED = 400_000
-_FORMAT = "regard tokenizer 1"
+_FORMAT = "regard tokenizer 2"
+_FIRST_FORMAT = "regard tokenizer 1"  # its target had all ids, and its digest was of less
 
 
 class TokenizerSettings(Settings):
@@ -96,6 +100,17 @@ class Tokenizer(ABC):
     def content(self) -> str | list[str]:
         """What has to be stored to build the same tokenizer again."""
 
+    @abstractmethod
+    def beginning_with(self, seen: Collection[int]) -> tuple[Tokenizer, int]:
+        """The same pieces, numbered so that those seen and those that must be come first.
+
+        With it comes how many these are.
+        """
+
+    @abstractmethod
+    def first(self, count: int) -> Tokenizer:
+        """The same without the pieces from this id on; text is cut without them."""
+
 
 class SentencePiece(Tokenizer):
     """Subwords with bytes for whatever the vocabulary lacks, so no text is unknown.
@@ -104,8 +119,10 @@ class SentencePiece(Tokenizer):
     that SentencePiece uses for a space.
     """
 
-    def __init__(self, kind: Literal["bpe", "unigram"], model: bytes) -> None:
-        self.kind = kind
+    def __init__(
+        self, kind: Literal["bpe", "unigram"], model: bytes, size: Optional[int] = None
+    ) -> None:
+        self.kind: Literal["bpe", "unigram"] = kind
         self._model = model
         self._processor = sentencepiece.SentencePieceProcessor(model_proto=model)
         reserved = [
@@ -116,18 +133,30 @@ class SentencePiece(Tokenizer):
         ]
         if reserved != [PAD, BOS, EOS, UNKNOWN]:
             raise ValueError("the reserved ids are not 0 to 3")
+        self._size = self._processor.get_piece_size() if size is None else size
         self._cut_of = lru_cache(_REMEMBERED)(self._random_cut)
+        self._parts_of = lru_cache(_REMEMBERED)(self._cut_further)
 
     @property
     def size(self) -> int:
-        return int(self._processor.get_piece_size())
+        return self._size
 
     def encode(self, lines: Sequence[str]) -> list[list[int]]:
         texts = [_utf8(line) for line in lines]
         if len(texts) < _FEW_LINES:  # starting the library's threads would cost more than the work
-            return [self._processor.encode(text) for text in texts]
-        encoded: list[list[int]] = self._processor.encode(texts)
+            encoded = [self._processor.encode(text) for text in texts]
+        else:
+            encoded = self._processor.encode(texts)
+        for ids in encoded:
+            if max(ids, default=0) >= self._size:
+                ids[:] = chain.from_iterable(map(self._parts_of, ids))
         return encoded
+
+    def _cut_further(self, id: int) -> list[int]:
+        """An id that is not there any more, by the merges that are; any other as it is."""
+        if id < self._size:
+            return [id]
+        return self._ids(drop_merges(self._processor.id_to_piece(id), self._scores, 0.0, _never))
 
     def sample(self, lines: Sequence[str], sampling: float, seed: int) -> list[list[int]]:
         """Cuts drawn here and not by the library, whose random numbers cannot be repeated.
@@ -176,6 +205,16 @@ class SentencePiece(Tokenizer):
     def content(self) -> str:
         return base64.b64encode(self._model).decode("ascii")
 
+    def beginning_with(self, seen: Collection[int]) -> tuple[Tokenizer, int]:
+        """Bytes and the space must be, as any text can be written with them."""
+        bytes_, space = filter(self._processor.is_byte, range(self._size)), "\u2581"
+        first = {*range(_RESERVED), *bytes_, self._processor.piece_to_id(space), *seen}
+        order = sorted(range(self._size), key=lambda id: (id not in first, id))
+        return SentencePiece(self.kind, _reordered(self._model, order)), len(first)
+
+    def first(self, count: int) -> Tokenizer:
+        return SentencePiece(self.kind, self._model, count)
+
 
 class _Listed(Tokenizer):
     """A vocabulary that is a list of strings, the first of them with id 4."""
@@ -207,6 +246,14 @@ class _Listed(Tokenizer):
 
     def content(self) -> list[str]:
         return self._entries
+
+    def beginning_with(self, seen: Collection[int]) -> tuple[Tokenizer, int]:
+        first = {*range(_RESERVED), *seen}
+        order = sorted(range(_RESERVED, self.size), key=lambda id: (id not in first, id))
+        return type(self)([self._piece(id) for id in order]), len(first)
+
+    def first(self, count: int) -> Tokenizer:
+        return type(self)(self._entries[: count - _RESERVED])
 
 
 class Words(_Listed):
@@ -258,6 +305,12 @@ class Bytes(Tokenizer):
     def content(self) -> str:
         return ""
 
+    def beginning_with(self, seen: Collection[int]) -> tuple[Tokenizer, int]:
+        return self, self.size
+
+    def first(self, count: int) -> Tokenizer:
+        return self
+
 
 def train(settings: TokenizerSettings, lines: Iterable[str]) -> Tokenizer:
     """Learn a vocabulary of at most the size asked for; little text gives a smaller one."""
@@ -270,15 +323,12 @@ def train(settings: TokenizerSettings, lines: Iterable[str]) -> Tokenizer:
     return _train_subwords(settings.kind, settings.vocabulary, _evenly(lines))
 
 
-def save(tokenizer: Tokenizer, path: Path) -> None:
-    """Write one JSON file; it appears whole or not at all."""
-    content = tokenizer.content()
-    record = {
-        "format": _FORMAT,
-        "kind": tokenizer.kind,
-        "digest": _digest(content),
-        "content": content,
-    }
+def save(tokenizer: Tokenizer, path: Path, targets: Optional[int] = None) -> None:
+    """Write one JSON file; it appears whole or not at all. `targets` is how many ids are theirs."""
+    content: dict[str, Any] = {"kind": tokenizer.kind, "content": tokenizer.content()}
+    if targets is not None:
+        content["targets"] = targets
+    record = {"format": _FORMAT, "digest": _digest(content), **content}
     try:
         write_text(path, json.dumps(record))
     except OSError as error:
@@ -287,11 +337,22 @@ def save(tokenizer: Tokenizer, path: Path) -> None:
 
 def load(path: Path) -> Tokenizer:
     """Read what `save` wrote; a file that is not exactly that is refused."""
+    return _load(path)[0]
+
+
+def _load(path: Path) -> tuple[Tokenizer, int]:
+    """With how many ids the target has; all of them if the file says nothing."""
     try:
         record = json.loads(path.read_bytes())
-        if record["format"] != _FORMAT or record["digest"] != _digest(record["content"]):
+        form, digest = record.pop("format"), record.pop("digest")
+        hashed = {_FORMAT: record, _FIRST_FORMAT: record["content"]}[form]
+        if digest != _digest(hashed):
             raise ValueError("its content is not what was written")
-        return _build(record["kind"], record["content"])
+        tokenizer = _build(record["kind"], record["content"])
+        targets = record.get("targets", tokenizer.size)
+        if type(targets) is not int or not _RESERVED <= targets <= tokenizer.size:
+            raise ValueError("the target has ids that there are not")
+        return tokenizer, targets
     except OSError as error:
         raise Misuse(f"Cannot read the tokenizer {path}: {error.strerror}.") from None
     except (ValueError, LookupError, TypeError, AttributeError, RuntimeError, RecursionError):
@@ -300,35 +361,43 @@ def load(path: Path) -> Tokenizer:
 
 @dataclass(frozen=True)
 class Tokenizers:
-    """The tokenizers of both sides; joint ones are the same object."""
+    """The tokenizers of both sides.
+
+    Joint ones number their pieces alike. The target has the first of them: those that its text in
+    training is made of. A model could learn nothing about writing the others, and would have to
+    weigh each of them at every place.
+    """
 
     source: Tokenizer
     target: Tokenizer
-
-    @property
-    def joint(self) -> bool:
-        return self.source is self.target
+    joint: bool = False
 
     @staticmethod
-    def train(
-        settings: TokenizerSettings, sources: Iterable[str], targets: Iterable[str]
-    ) -> Tokenizers:
+    def one(tokenizer: Tokenizer, targets: Optional[int] = None) -> Tokenizers:
+        """The same for both sides, the target with its first ids alone if so many are given."""
+        if targets is None or targets == tokenizer.size:
+            return Tokenizers(tokenizer, tokenizer, joint=True)
+        return Tokenizers(tokenizer, tokenizer.first(targets), joint=True)
+
+    @staticmethod
+    def train(settings: TokenizerSettings, sources: Lines, targets: Lines) -> Tokenizers:
         if settings.joint:
-            both = train(settings, chain(sources, targets))
-            return Tokenizers(both, both)
-        return Tokenizers(train(settings, sources), train(settings, targets))
+            both = train(settings, chain(sources(), targets()))
+            return Tokenizers.one(*both.beginning_with(_seen(both, targets())))
+        return Tokenizers(train(settings, sources()), train(settings, targets()))
 
     @staticmethod
     def given(path: Path) -> Tokenizers:
         """Those of a folder, or one for both sides from a tokenizer file or SentencePiece model."""
         if path.is_dir():
             return Tokenizers.load(path)
-        both = _load_model(path) if path.suffix == ".model" else load(path)
-        return Tokenizers(both, both)
+        if path.suffix == ".model":
+            return Tokenizers.one(_load_model(path))
+        return Tokenizers.one(*_load(path))
 
     def save(self, folder: Path) -> None:
         if self.joint:
-            save(self.source, folder / "tokenizer.json")
+            save(self.source, folder / "tokenizer.json", self.target.size)
         else:
             save(self.source, folder / "source.tokenizer.json")
             save(self.target, folder / "target.tokenizer.json")
@@ -336,8 +405,7 @@ class Tokenizers:
     @staticmethod
     def load(folder: Path) -> Tokenizers:
         if (folder / "tokenizer.json").exists():
-            both = load(folder / "tokenizer.json")
-            return Tokenizers(both, both)
+            return Tokenizers.one(*_load(folder / "tokenizer.json"))
         return Tokenizers(
             load(folder / "source.tokenizer.json"), load(folder / "target.tokenizer.json")
         )
@@ -372,6 +440,38 @@ def _build(kind: Kind, content: Any) -> Tokenizer:
 
 def _digest(content: Any) -> str:
     return hashlib.sha256(json.dumps(content).encode("ascii")).hexdigest()
+
+
+def _seen(tokenizer: Tokenizer, lines: Iterable[str]) -> set[int]:
+    seen, rest = set[int](), iter(lines)
+    while some := list(islice(rest, _LINES_AT_ONCE)):
+        seen.update(chain.from_iterable(tokenizer.encode(some)))
+    return seen
+
+
+def _reordered(model: bytes, order: Sequence[int]) -> bytes:
+    """A SentencePiece model with its pieces in another order, which is that of their ids.
+
+    The file is a row of fields, each a tag of one byte, its length in groups of seven bits with the
+    lowest first, and so many bytes; 0x0A is the tag of a piece.
+    """
+    pieces, rest, place = list[bytes](), list[bytes](), 0
+    while place < len(model):
+        begin, length, shift = place, 0, 0
+        while True:
+            place += 1
+            length |= (model[place] & 0x7F) << shift
+            shift += 7
+            if model[place] < 0x80:
+                break
+        place += 1 + length
+        (pieces if model[begin] == 0x0A else rest).append(model[begin:place])
+    return b"".join([*(pieces[id] for id in order), *rest])
+
+
+def _never() -> float:
+    """A draw that passes no merge over."""
+    return 1.0
 
 
 def _utf8(line: str) -> bytes:

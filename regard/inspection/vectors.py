@@ -50,11 +50,11 @@ def neighbours(
     asked = [id for id in dict.fromkeys(ids) if id > UNKNOWN]
     if table is None or not asked:
         return ()
-    directions = nn.functional.normalize(table, dim=1)
+    directions = nn.functional.normalize(table[: tokenizer.size], dim=1)
     cosines = directions[asked] @ directions.t()  # (asked, V)
     cosines[:, : UNKNOWN + 1] = -1.0
     cosines[torch.arange(len(asked)), torch.tensor(asked)] = -1.0
-    best = cosines.topk(min(count, len(table)), dim=1)
+    best = cosines.topk(min(count, len(directions)), dim=1)
     return tuple(
         Neighbours(piece, tuple(zip(tokenizer.pieces(near), values, strict=True)))
         for piece, near, values in zip(

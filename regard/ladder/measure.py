@@ -271,5 +271,5 @@ def _one_thread() -> Iterator[None]:
 
 
 def _describe(run: Run, sides: Tokenizers) -> str:
-    sizes = [sides.target.size] if sides.joint else [sides.source.size, sides.target.size]
+    sizes = [sides.source.size] if sides.joint else [sides.source.size, sides.target.size]
     return f"{run.config.tokenizer.kind} {' and '.join(f'{size:,}' for size in sizes)}"

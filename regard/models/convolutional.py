@@ -58,7 +58,7 @@ class ConvolutionalConfig(Family):
         return EncoderDecoder(
             ConvolutionalEncoder(self, source),
             ConvolutionalDecoder(self, target),
-            Projection(weight, self.smoothing),
+            Projection(weight, self.smoothing, target_size),
             longest=self.max_length if self.position == "learned" else None,
         )
 
@@ -183,7 +183,7 @@ class ByteNetConfig(Family):
         return EncoderDecoder(
             ByteNetEncoder(self, source),
             ByteNetDecoder(self, target),
-            Projection(weight, self.smoothing),
+            Projection(weight, self.smoothing, target_size),
         )
 
     @classmethod

@@ -74,7 +74,7 @@ class LanguageConfig(Anatomy, Family):
         model = EncoderDecoder(
             NoSource(self.width),
             self._decoder(tokens),
-            Projection(weight, self.smoothing),
+            Projection(weight, self.smoothing, target_size),
             longest=self.max_length if self.position == "learned" else None,
         )
         model.reads_source = False

@@ -66,7 +66,7 @@ class RecurrentConfig(Family):
         return EncoderDecoder(
             RecurrentEncoder(self, source),
             self._decoder(target),
-            Projection(weight, self.smoothing),
+            Projection(weight, self.smoothing, target_size),
         )
 
     def _decoder(self, tokens: nn.Embedding) -> Decoder:

@@ -59,7 +59,7 @@ class TransformerConfig(Anatomy, Family):
         return EncoderDecoder(
             TransformerEncoder(self, source),
             TransformerDecoder(self, target),
-            Projection(weight, self.smoothing),
+            Projection(weight, self.smoothing, target_size),
             longest=self.max_length if limited else None,
         )
 

@@ -21,13 +21,16 @@ def embed(size: int, width: int) -> nn.Embedding:
 def share_embeddings(
     source_size: int, target_size: int, width: int, tying: Tying
 ) -> tuple[nn.Embedding, nn.Embedding, Tensor]:
-    """The source's and target's embeddings and the output's matrix (Press & Wolf 2017)."""
-    target = embed(target_size, width)
-    if tying == "all" and source_size != target_size:
+    """The source's and target's embeddings and the output's matrix (Press & Wolf 2017).
+
+    The first rows of the matrix are the target's; one for all may have more, of the source alone.
+    """
+    if tying == "all" and source_size < target_size:
         raise Misuse(
             "Tying all three embeddings needs one vocabulary for both sides: set "
             "tokenizer.joint=true or model.tying=target."
         )
+    target = embed(source_size if tying == "all" else target_size, width)
     source = target if tying == "all" else embed(source_size, width)
     output = embed(target_size, width).weight if tying == "none" else target.weight
     return source, target, output

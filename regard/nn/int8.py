@@ -37,7 +37,7 @@ class Int8Projection(Projection):
     """The scores of the vocabulary by such a product; the loss stays exact."""
 
     def __init__(self, weight: Tensor, smoothing: float) -> None:
-        super().__init__(weight, smoothing)
+        super().__init__(weight, smoothing, len(weight))
         self.product = Int8Linear(weight, None)
 
     def scores(self, hidden: Tensor, state: State) -> Tensor:
@@ -55,4 +55,4 @@ def use_int8(model: nn.Module) -> None:
             if isinstance(part, nn.Linear):
                 setattr(module, name, Int8Linear(part.weight, part.bias))
             elif isinstance(part, Projection):
-                setattr(module, name, Int8Projection(part.weight, part.smoothing))
+                setattr(module, name, Int8Projection(part.rows, part.smoothing))

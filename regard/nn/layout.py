@@ -15,8 +15,8 @@ def lay_out_for_search(model: nn.Module) -> None:
     """
     for part in model.modules():
         if isinstance(part, nn.Linear | Projection):
-            weight = _by_input(part.weight.detach())
-            part.weight = nn.Parameter(weight, requires_grad=False)
+            weight = part.rows if isinstance(part, Projection) else part.weight
+            part.weight = nn.Parameter(_by_input(weight.detach()), requires_grad=False)
 
 
 def _by_input(weight: Tensor) -> Tensor:

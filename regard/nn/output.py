@@ -48,30 +48,37 @@ class Output(nn.Module, ABC):
 class Projection(Output):
     """softmax(W h) over the vocabulary; W may be the embedding itself (Press & Wolf 2017).
 
-    Label smoothing (Szegedy et al. 2016): the target is (1 - s) on the right token and s spread
-    over all.
+    It is the first `size` rows of the weight: a matrix that is the source's embedding too has
+    others, of tokens that are never a target. Label smoothing (Szegedy et al. 2016): the target is
+    (1 - s) on the right token and s spread over all.
     """
 
-    def __init__(self, weight: Tensor, smoothing: float) -> None:
+    def __init__(self, weight: Tensor, smoothing: float, size: int) -> None:
         super().__init__()
         self.weight = weight
         self.smoothing = smoothing
+        self.size = size
+
+    @property
+    def rows(self) -> Tensor:
+        """(V, D): one for each choice."""
+        return self.weight[: self.size]
 
     def scores(self, hidden: Tensor, state: State) -> Tensor:
-        return hidden @ self.weight.t()
+        return hidden @ self.rows.t()
 
     def narrow(self, choices: Tensor) -> Projection:
-        return Projection(self.weight.t()[:, choices].t(), self.smoothing)
+        return Projection(self.weight.t()[:, choices].t(), self.smoothing, len(choices))
 
     def loss(self, hidden: Tensor, state: State, target: Tensor, mask: Tensor) -> Loss:
         smoothing = self.smoothing if self.training else 0.0
         hidden, target = hidden[mask], target[mask]  # (N, D), (N,)
         if self.training and self.agreement:
             total, likelihood = _AgreeingLoss.apply(
-                hidden, self.weight, target, smoothing, self.agreement
+                hidden, self.rows, target, smoothing, self.agreement
             )
             return Loss(total / 2, likelihood / 2, len(target) // 2)
-        total, likelihood = _ChunkedLoss.apply(hidden, self.weight, target, smoothing)
+        total, likelihood = _ChunkedLoss.apply(hidden, self.rows, target, smoothing)
         return Loss(total, likelihood, len(target))
 
 

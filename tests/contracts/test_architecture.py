@@ -21,7 +21,7 @@ from regard.nn.probe import capture
 from regard.nn.state import each
 from regard.search.beam import Beam
 
-SIZE = 23
+SIZE, TARGETS = 23, 19  # the source's ids, the first of which are the target's
 MEMBERS = [
     pytest.param(config, id=f"{config.kind}-{number}")
     for member in get_args(get_args(Architecture)[0])
@@ -32,7 +32,7 @@ pytestmark = pytest.mark.parametrize("config", MEMBERS)
 
 def build(config: Any, seed: int = 0) -> EncoderDecoder:
     torch.manual_seed(seed)
-    model: EncoderDecoder = config.build(SIZE, SIZE)
+    model: EncoderDecoder = config.build(SIZE, TARGETS)
     return model.eval()
 
 
@@ -44,12 +44,12 @@ def tree(length: int) -> list[int]:
 def some_batch(seed: int = 1, rows: int = 3) -> Batch:
     generator = torch.Generator().manual_seed(seed)
 
-    def side(longest: int) -> Padded:
+    def side(longest: int, size: int) -> Padded:
         lengths = torch.randint(2, longest + 1, (rows,), generator=generator).tolist()
-        draws = [torch.randint(4, SIZE, (n - 1,), generator=generator).tolist() for n in lengths]
+        draws = [torch.randint(4, size, (n - 1,), generator=generator).tolist() for n in lengths]
         return Padded.of([[*draw, EOS] for draw in draws], [tree(n) for n in lengths])
 
-    return Batch(side(7), side(6))
+    return Batch(side(7, SIZE), side(6, TARGETS))
 
 
 def scores_of(model: EncoderDecoder, batch: Batch) -> Tensor:
@@ -73,6 +73,11 @@ def close(first: Tensor, second: Tensor) -> None:
 
 
 @torch.no_grad()
+def test_every_target_has_a_score(config: Any) -> None:
+    assert scores_of(build(config), some_batch()).shape[-1] == TARGETS
+
+
+@torch.no_grad()
 def test_one_pass_equals_step_by_step(config: Any) -> None:
     model, batch = build(config), some_batch()
     length = batch.target.values.shape[1]
@@ -90,7 +95,7 @@ def test_one_pass_equals_prefix_then_rest(config: Any) -> None:
 def test_a_later_token_changes_nothing_before_it(config: Any) -> None:
     model, batch = build(config), some_batch()
     changed = batch.target.values.clone()
-    changed[:, 3] = (changed[:, 3] + 1) % SIZE
+    changed[:, 3] = (changed[:, 3] + 1) % TARGETS
     other = Batch(batch.source, replace(batch.target, values=changed))
     before, after = scores_of(model, batch), scores_of(model, other)
     close(before[:, :4], after[:, :4])
@@ -140,7 +145,7 @@ def test_other_rows_change_nothing(config: Any) -> None:
 def test_select_then_step_equals_step_then_index(config: Any) -> None:
     model, batch = build(config), some_batch()
     state = model.decoder.start(model.encoder(batch.source)).spread(2)
-    tokens = torch.randint(4, SIZE, (6, 3), generator=torch.Generator().manual_seed(3))
+    tokens = torch.randint(4, TARGETS, (6, 3), generator=torch.Generator().manual_seed(3))
     _, state = model.step(tokens, state)
     rows = torch.tensor([1, 0, 2, 2, 5, 4])  # hypotheses stay with their sentence
     following = torch.arange(4, 10)[:, None]
@@ -172,7 +177,7 @@ def test_spread_copies_are_equal_and_the_source_is_not_copied(config: Any) -> No
 def test_sentences_can_leave(config: Any) -> None:
     model, batch = build(config), some_batch()
     state = model.decoder.start(model.encoder(batch.source)).spread(2)
-    tokens = torch.randint(4, SIZE, (6, 2), generator=torch.Generator().manual_seed(3))
+    tokens = torch.randint(4, TARGETS, (6, 2), generator=torch.Generator().manual_seed(3))
     _, state = model.step(tokens, state)
     everyone, _ = model.step(torch.full((6, 1), 7), state)
     staying, _ = model.step(torch.full((4, 1), 7), state.keep(torch.tensor([0, 2])))

@@ -197,8 +197,8 @@ KINDS = ("bpe", "unigram", "word", "character", "byte")
 def sides(kind: str) -> Tokenizers:
     return Tokenizers.train(
         check(TokenizerSettings, {"kind": kind, "vocabulary": 400}),
-        (pair.source for pair in PAIRS),
-        (pair.target for pair in PAIRS),
+        lambda: (pair.source for pair in PAIRS),
+        lambda: (pair.target for pair in PAIRS),
     )
 
 

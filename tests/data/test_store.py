@@ -41,8 +41,8 @@ def some_pairs(count: int, seed: int = 0) -> list[Pair]:
 PAIRS = some_pairs(700)
 SIDES = Tokenizers.train(
     check(TokenizerSettings, {"vocabulary": 400}),
-    (pair.source for pair in PAIRS),
-    (pair.target for pair in PAIRS),
+    lambda: (pair.source for pair in PAIRS),
+    lambda: (pair.target for pair in PAIRS),
 )
 SMALL = BatchSettings(tokens=300, window=150, max_length=200)
 
@@ -184,7 +184,7 @@ pairs = (Pair(number, "a b", "b a") for number in range(1, 20_000))
 def kill(done):
     if done > 8_000:
         os.kill(os.getpid(), 9)
-Store.write(Path({str(tmp_path)!r}), pairs, Tokenizers(words, words), 10, True, kill)
+Store.write(Path({str(tmp_path)!r}), pairs, Tokenizers.one(words), 10, True, kill)
 """
     ended = subprocess.run([sys.executable, "-c", program], cwd=Path(__file__).parents[2])
     assert ended.returncode == -9
@@ -375,7 +375,7 @@ def test_one_pair(tmp_path: Path) -> None:
 
 def test_a_window_bounds_the_memory(tmp_path: Path) -> None:
     words = Words([str(number) for number in range(100)])
-    sides = Tokenizers(words, words)
+    sides = Tokenizers.one(words)
     line = " ".join(str(number % 100) for number in range(100))
     store = Store.write(tmp_path, (Pair(n, line, line) for n in range(1, 20_001)), sides, 200)
     batches = Batches(store, BatchSettings(window=500), sides, 0)

@@ -146,11 +146,11 @@ def test_characters_by_frequency_then_code_point_and_unknown() -> None:
     assert tokenizer.decode([4, 5, 6, 7]) == "b ac"
 
 
-def test_joint_is_one_object_and_separate_are_two(tmp_path: Path) -> None:
+def test_joint_ones_have_one_vocabulary_and_separate_ones_two(tmp_path: Path) -> None:
     for joint in (True, False):
         chosen = check(TokenizerSettings, {"kind": "word", "joint": joint})
-        both = Tokenizers.train(chosen, ["a b"], ["c d"])
-        assert both.joint == (both.source is both.target) == joint
+        both = Tokenizers.train(chosen, lambda: ["a b"], lambda: ["c d"])
+        assert both.joint == joint
         assert (both.source.encode(["c"]) == [[UNKNOWN]]) != joint
         folder = tmp_path / str(joint)
         folder.mkdir()
@@ -158,6 +158,86 @@ def test_joint_is_one_object_and_separate_are_two(tmp_path: Path) -> None:
         again = Tokenizers.load(folder)
         assert again.joint == joint
         assert again.target.encode(["c d"]) == both.target.encode(["c d"])
+
+
+SOURCES = [f"the house of number {number} is high" for number in range(50)]
+TARGETS = [f"das Haus mit Nummer {number} ist hoch" for number in range(50)]
+
+
+def joint_tokenizers(kind: str) -> Tokenizers:
+    chosen = check(TokenizerSettings, {"kind": kind, "vocabulary": 420})
+    return Tokenizers.train(chosen, lambda: SOURCES, lambda: TARGETS)
+
+
+@pytest.mark.parametrize("kind", ["bpe", "unigram", "word", "character", "byte"])
+def test_the_target_has_the_first_ids_and_they_are_those_it_uses(kind: str, tmp_path: Path) -> None:
+    sides = joint_tokenizers(kind)
+    used = {id for ids in sides.source.encode(TARGETS) for id in ids}
+    assert max(used) < sides.target.size
+    assert (sides.target.size < sides.source.size) == (kind != "byte")
+    assert sides.target.encode(TARGETS) == sides.source.encode(TARGETS)
+    needed = {"bpe": 257, "unigram": 257, "byte": 256}.get(kind, 0)  # bytes, and a space
+    assert needed <= sides.target.size - 4 <= needed + len(used)
+    for ids in sides.target.encode(TARGETS):
+        assert sides.target.pieces(ids) == sides.source.pieces(ids)
+    sides.save(tmp_path)
+    again = Tokenizers.load(tmp_path)
+    assert again.joint
+    assert (again.source.size, again.target.size) == (sides.source.size, sides.target.size)
+    assert again.target.encode(SOURCES) == sides.target.encode(SOURCES)
+
+
+@pytest.mark.parametrize("kind", ["bpe", "unigram"])
+def test_text_that_the_target_never_had_is_cut_into_pieces_that_it_has(kind: str) -> None:
+    sides = joint_tokenizers(kind)
+    for lines in (SOURCES[:3], SOURCES + TARGETS, ["house 中 é"]):
+        whole, cut = sides.source.encode(lines), sides.target.encode(lines)
+        assert max(id for ids in whole for id in ids) >= sides.target.size
+        assert max(id for ids in cut for id in ids) < sides.target.size
+        assert [sides.target.decode(ids) for ids in cut] == lines
+    drawn = sides.target.sample(SOURCES, 0.3, seed=1)
+    assert max(id for ids in drawn for id in ids) < sides.target.size
+    assert [sides.target.decode(ids) for ids in drawn] == SOURCES
+
+
+@pytest.mark.parametrize("kind", ["bpe", "unigram"])
+def test_numbering_pieces_anew_cuts_nothing_differently(kind: str) -> None:
+    chosen = check(TokenizerSettings, {"kind": kind, "vocabulary": 420})
+    before = train(chosen, [*SOURCES, *TARGETS])
+    after = joint_tokenizers(kind).source
+    assert after.size == before.size
+    for one, two in zip(before.encode(SOURCES), after.encode(SOURCES), strict=True):
+        assert before.pieces(one) == after.pieces(two)
+
+
+@pytest.mark.parametrize("targets", [3, 10_000, "7", 7.0, None])
+def test_a_target_with_ids_that_there_are_not_is_refused(targets: object, tmp_path: Path) -> None:
+    joint_tokenizers("bpe").save(tmp_path)
+    path = tmp_path / "tokenizer.json"
+    record = {**json.loads(path.read_text()), "targets": targets}
+    for digest in (record.pop("digest"), module._digest(without_format(record))):
+        path.write_text(json.dumps({**record, "digest": digest}))
+        with pytest.raises(Misuse, match="not a whole tokenizer file"):
+            Tokenizers.load(tmp_path)
+
+
+def without_format(record: dict[str, object]) -> dict[str, object]:
+    return {name: value for name, value in record.items() if name != "format"}
+
+
+def test_files_of_the_first_format_are_read_and_their_target_has_all_ids(tmp_path: Path) -> None:
+    tokenizer = joint_tokenizers("bpe").source
+    content = tokenizer.content()
+    record = {
+        "format": "regard tokenizer 1",
+        "kind": "bpe",
+        "digest": module._digest(content),
+        "content": content,
+    }
+    (tmp_path / "tokenizer.json").write_text(json.dumps(record))
+    sides = Tokenizers.load(tmp_path)
+    assert sides.source.size == sides.target.size == tokenizer.size
+    assert sides.target.encode(SOURCES) == tokenizer.encode(SOURCES)
 
 
 @pytest.mark.parametrize("kind", list(ALL))

@@ -46,7 +46,7 @@ def hostile_look() -> Look:
     words = Words(HOSTILE)
     predictor = untrained(TransformerConfig.miniatures()[0])
     model = TransformerConfig.miniatures()[0].build(words.size, words.size)
-    hostile = Predictor(model, Tokenizers(words, words), predictor.search)
+    hostile = Predictor(model, Tokenizers.one(words), predictor.search)
     return look(hostile, " ".join(HOSTILE[:5]), target=" ".join(reversed(HOSTILE[:5])))
 
 

@@ -21,7 +21,7 @@ def untrained(config: Any, search: Beam | None = None, tokenizer: Tokenizer = LE
     model = config.build(tokenizer.size, tokenizer.size)
     return Predictor(
         model,
-        Tokenizers(tokenizer, tokenizer),
+        Tokenizers.one(tokenizer),
         search or Beam(beam=3),
         reads_heads=Config.model_construct(model=config).reads_heads,
     )

@@ -20,12 +20,12 @@ def test_loss_and_gradients_are_those_of_cross_entropy(
     monkeypatch.setattr(output, "CHUNK", 1)
     torch.manual_seed(2)
     hidden = torch.randn(4, 9, 6, requires_grad=True)
-    projection = Projection(torch.nn.Parameter(torch.randn(31, 6)), smoothing)
+    projection = Projection(torch.nn.Parameter(torch.randn(40, 6)), smoothing, 31)
     target = torch.randint(0, 31, (4, 9))
     mask = torch.rand(4, 9) < 0.7
     found = projection.loss(hidden, State((), ()), target, mask)
     expected = functional.cross_entropy(
-        (hidden @ projection.weight.t())[mask],
+        (hidden @ projection.weight[:31].t())[mask],
         target[mask],
         reduction="sum",
         label_smoothing=smoothing,
@@ -40,7 +40,7 @@ def test_loss_and_gradients_are_those_of_cross_entropy(
 
 
 def test_huge_scores_do_not_overflow() -> None:
-    projection = Projection(torch.nn.Parameter(torch.eye(3) * 1e4), 0.1)
+    projection = Projection(torch.nn.Parameter(torch.eye(3) * 1e4), 0.1, 3)
     hidden = torch.tensor([[[1.0, 0.0, 0.0], [-1.0, -1.0, -1.0]]], requires_grad=True)
     loss = projection.loss(hidden, State((), ()), torch.tensor([[0, 1]]), torch.ones(1, 2).bool())
     loss.total.backward()
@@ -55,7 +55,7 @@ def test_disagreement_and_its_gradients_are_those_of_the_two_divergences() -> No
     hidden = torch.randn(4, 5, 6, dtype=torch.float64, requires_grad=True)
     target = torch.randint(11, (2, 5)).repeat(2, 1)
     mask = torch.tensor([[True] * 5, [True] * 3 + [False] * 2]).repeat(2, 1)
-    output = Projection(weight, 0.1).train()
+    output = Projection(weight, 0.1, len(weight)).train()
     alone = output.loss(hidden, State((), ()), target, mask)
     set_agreement(output, 2.5)
     both = output.loss(hidden, State((), ()), target, mask)
