@@ -147,10 +147,9 @@ class SentencePiece(Tokenizer):
             encoded = [self._processor.encode(text) for text in texts]
         else:
             encoded = self._processor.encode(texts)
-        for ids in encoded:
-            if max(ids, default=0) >= self._size:
-                ids[:] = chain.from_iterable(map(self._parts_of, ids))
-        return encoded
+        if self._size == self._processor.get_piece_size():
+            return encoded
+        return [list(chain.from_iterable(map(self._parts_of, ids))) for ids in encoded]
 
     def _cut_further(self, id: int) -> list[int]:
         """An id that is not there any more, by the merges that are; any other as it is."""
