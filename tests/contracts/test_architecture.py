@@ -222,7 +222,7 @@ def test_one_batch_can_be_overfitted(config: Any) -> None:
     model = build(config).train()
     batch = some_batch() if model.reads_source else some_batch(rows=1)  # nothing tells rows apart
     optimizer = torch.optim.Adam(model.parameters(), lr=1e-2)
-    for _ in range(120):
+    for _ in range(160):
         optimizer.zero_grad()
         loss = model(batch)
         loss.total.backward()
