@@ -21,6 +21,9 @@ from regard.data.batch import BOS, PAD, Batch
 from regard.experiment import train
 from regard.training.journal import Journal
 
+WARM_UP = 3
+"""Batches before the time counts."""
+
 Step = Callable[[Batch], None]
 
 
@@ -94,7 +97,7 @@ def plain_torch(size: Size) -> Step:
 
 def regard(name: str, folder: Path, seconds: float) -> float:
     """`regard train` itself, with all it does at a step, on the same tokenizer and batches."""
-    steps = max(30 if name == "tiny" else 4, round(seconds * (2.5 if name == "tiny" else 0.12)))
+    steps = WARM_UP + max(5, round(seconds * (2.5 if name == "tiny" else 0.2)))
     with tempfile.TemporaryDirectory() as run:
         settings = [
             f"model.dropout={DROPOUT}",
@@ -119,7 +122,7 @@ def regard(name: str, folder: Path, seconds: float) -> float:
             quiet=True,
         )
         records = [r for r in Journal(Path(run) / "run" / "journal.jsonl") if r["event"] == "train"]
-    speeds = [record["tokens_per_second"] for record in records[3:]]
+    speeds = [record["tokens_per_second"] for record in records[WARM_UP:]]
     return len(speeds) / sum(1 / speed for speed in speeds)
 
 
@@ -131,11 +134,11 @@ def main() -> None:
     torch.manual_seed(1)
     step = {"hugging_face": hugging_face, "plain_torch": plain_torch}[system](SIZES[size])
     work = batches(folder, 40)
-    for batch in work[:3]:
+    for batch in work[:WARM_UP]:
         step(batch)
     tokens, began = 0, time.perf_counter()
     while time.perf_counter() - began < seconds:
-        for batch in work[3:]:
+        for batch in work[WARM_UP:]:
             step(batch)
             tokens += batch.tokens
             if time.perf_counter() - began >= seconds:
