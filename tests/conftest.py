@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 from collections.abc import Iterator
 
 os.environ["OMP_NUM_THREADS"] = "1"  # before torch is imported, and for every subprocess
@@ -11,6 +12,8 @@ import pytest
 import torch
 
 torch.set_num_threads(1)
+# A shell starts what it runs in the background deaf to Ctrl-C, and subprocesses would be so too.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(scope="module")

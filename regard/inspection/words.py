@@ -57,14 +57,16 @@ def group(tokenizer: Tokenizer, ids: Sequence[int]) -> tuple[list[str], list[int
 
     What the ids say as they grow tells where a word begins, whatever the tokenizer: an id that
     adds nothing visible, such as a space, belongs to the word that follows. An id that says
-    several words, which it may where they stand between no-break spaces, belongs to the last.
+    several words, which it may where they stand between no-break spaces, belongs to the last. No id
+    belongs to a word before that of the last id: half of a no-break space looks like a word.
     """
-    word_of, before = [], ""
+    word_of, before = list[int](), ""
     for end in range(1, len(ids) + 1):
         text = tokenizer.decode(ids[:end])
         visible = "".join(text.split())
         count = len(text.split())
-        word_of.append(count - 1 if visible != before and count else count)
+        number = count - 1 if visible != before and count else count
+        word_of.append(max([number, *word_of[-1:]]))
         before = visible
     words = tokenizer.decode(ids).split()
     if not words and ids:
