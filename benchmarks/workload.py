@@ -8,8 +8,9 @@ from pathlib import Path
 
 from regard.data.batch import Batch
 from regard.data.corpus import Pairs
+from regard.data.sides import Tokenizers
 from regard.data.store import Batches, BatchSettings, Place, Store
-from regard.data.tokenizer import Tokenizers, TokenizerSettings
+from regard.data.tokenizer import TokenizerSettings
 
 VOCABULARY = 10_000
 DROPOUT = 0.1

@@ -14,8 +14,8 @@ from regard.config import differences, override
 from regard.data.corpus import Pair, Pairs
 from regard.data.doctor import Profile, examine, overlap, refuse_swapped
 from regard.data.heads import must_fit
+from regard.data.sides import Tokenizers
 from regard.data.store import Batches, Store
-from regard.data.tokenizer import Tokenizers
 from regard.memory import bounded_memory, keep_memory
 from regard.models.base import Model
 from regard.picture import draw_curves

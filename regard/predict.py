@@ -20,7 +20,7 @@ from regard.data.heads import (
     must_be_tree,
     must_fit,
 )
-from regard.data.tokenizer import Tokenizers
+from regard.data.sides import Tokenizers
 from regard.models.base import Model
 from regard.problem import Misuse
 from regard.search.rules import Hypothesis, Search

@@ -20,8 +20,8 @@ from regard.config import check
 from regard.data.batch import PAD
 from regard.data.doctor import Profile
 from regard.data.lexicon import likely_targets
+from regard.data.sides import Tokenizers
 from regard.data.store import Store
-from regard.data.tokenizer import Tokenizers
 from regard.files import clear_strays, read_json, write_json, write_text, writing
 from regard.memory import keep_memory
 from regard.models.base import EncoderDecoder

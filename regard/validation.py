@@ -7,8 +7,8 @@ from contextlib import suppress
 
 import torch
 
+from regard.data.sides import Tokenizers
 from regard.data.store import in_order
-from regard.data.tokenizer import Tokenizers
 from regard.inspection.snapshot import SENTENCES, snapshot
 from regard.metrics.text import quick_score
 from regard.models.base import Model

@@ -20,7 +20,8 @@ import regard
 from regard import recipes
 from regard.cli import main
 from regard.data.batch import BOS, EOS, Batch, Padded
-from regard.data.tokenizer import Tokenizers, Words
+from regard.data.sides import Tokenizers
+from regard.data.tokenizer import Words
 from regard.models.base import Model
 from regard.models.language import LanguageConfig
 from regard.predict import Predictor

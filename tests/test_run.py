@@ -169,8 +169,8 @@ def crash_in(monkeypatch: pytest.MonkeyPatch, target: Any, name: str, calls: int
 PLACES = [
     ("regard.run.write_json", 1),  # config.json
     ("regard.run.write_json", 2),  # the fingerprint of the data
-    ("regard.data.tokenizer.save", 1),  # one of two tokenizers
-    ("regard.data.tokenizer.save", 2),
+    ("regard.data.sides.save", 1),  # one of two tokenizers
+    ("regard.data.sides.save", 2),
     ("regard.data.store.Store.write", 1),  # the training data
     ("regard.data.store.Store.write", 2),
     ("regard.run.write_json", 3),  # data.json complete

@@ -20,7 +20,8 @@ from regard.data.batch import Batch
 from regard.data.corpus import Pair
 from regard.data.heads import Encode, cut_heads, encode_trees, word_heads
 from regard.data.ragged import Indices, Ragged
-from regard.data.tokenizer import Tokenizer, Tokenizers
+from regard.data.sides import Tokenizers
+from regard.data.tokenizer import Tokenizer
 from regard.files import sync_folder, write_json
 from regard.problem import Misuse, Problem
 

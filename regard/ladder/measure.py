@@ -18,8 +18,8 @@ import torch
 
 from regard.config import override
 from regard.data.heads import Heads
+from regard.data.sides import Tokenizers
 from regard.data.store import Batches
-from regard.data.tokenizer import Tokenizers
 from regard.metrics.text import Score, TextMetrics, bleu, piece_perplexity, word_perplexity
 from regard.nn.layout import lay_out_for_search
 from regard.predict import Predictor

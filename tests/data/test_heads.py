@@ -25,8 +25,9 @@ from regard.data.heads import (
     read_heads,
     word_heads,
 )
+from regard.data.sides import Tokenizers
 from regard.data.store import Batches, BatchSettings, Place, Store, in_order
-from regard.data.tokenizer import Bytes, Tokenizers, TokenizerSettings
+from regard.data.tokenizer import Bytes, TokenizerSettings
 from regard.problem import Misuse
 
 

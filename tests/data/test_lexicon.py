@@ -11,8 +11,9 @@ import pytest
 from regard.data import lexicon
 from regard.data.corpus import Pair
 from regard.data.lexicon import likely_targets
+from regard.data.sides import Tokenizers
 from regard.data.store import Store
-from regard.data.tokenizer import Tokenizers, Words
+from regard.data.tokenizer import Words
 
 LETTERS = [chr(ord("a") + number) for number in range(20)]
 

@@ -22,8 +22,9 @@ from hypothesis import strategies as st
 from regard.config import check
 from regard.data.batch import EOS, PAD, Batch
 from regard.data.corpus import Pair
+from regard.data.sides import Tokenizers
 from regard.data.store import Batches, BatchSettings, Place, Ragged, Store, in_order
-from regard.data.tokenizer import Tokenizers, TokenizerSettings, Words
+from regard.data.tokenizer import TokenizerSettings, Words
 from regard.problem import Misuse, Problem
 
 
@@ -178,7 +179,8 @@ import os
 from pathlib import Path
 from regard.data.corpus import Pair
 from regard.data.store import Store
-from regard.data.tokenizer import Tokenizers, Words
+from regard.data.sides import Tokenizers
+from regard.data.tokenizer import Words
 words = Words(["a", "b"])
 pairs = (Pair(number, "a b", "b a") for number in range(1, 20_000))
 def kill(done):

@@ -21,19 +21,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from regard.config import check
-from regard.data import tokenizer as module
+from regard.data import sides as module
 from regard.data.batch import UNKNOWN
-from regard.data.tokenizer import (
-    Bytes,
-    SentencePiece,
-    Tokenizer,
-    Tokenizers,
-    TokenizerSettings,
-    Words,
-    load,
-    save,
-    train,
-)
+from regard.data.sides import Tokenizers, load, save, train
+from regard.data.subwords import SentencePiece, evenly
+from regard.data.tokenizer import Bytes, Tokenizer, TokenizerSettings, Words
 from regard.problem import Misuse
 
 
@@ -340,14 +332,14 @@ def test_a_large_alphabet_falls_back_to_bytes() -> None:
 
 
 def test_lines_are_taken_from_all_over_a_large_text() -> None:
-    taken = [int(line) for line in module._evenly(map(str, range(100_000)), limit=1_000)]
+    taken = [int(line) for line in evenly(map(str, range(100_000)), limit=1_000)]
     assert 500 <= len(taken) <= 1_000
     assert taken == sorted(taken)
     gaps = [after - before for before, after in pairwise(taken)]
     assert max(gaps) < 4 * min(gaps) + 400
     odd = sum(number % 2 for number in taken) / len(taken)
     assert 0.45 < odd < 0.55
-    assert module._evenly(map(str, range(1_000)), limit=1_000) == [str(n) for n in range(1_000)]
+    assert evenly(map(str, range(1_000)), limit=1_000) == [str(n) for n in range(1_000)]
 
 
 def test_sampling_is_refused_for_the_other_kinds() -> None:
@@ -468,7 +460,7 @@ def test_sampling_is_the_same_in_another_process(kind: str, tmp_path: Path) -> N
     path = tmp_path / "tokenizer.json"
     save(SUBWORDS[kind], path)
     program = (
-        "import json, sys; from pathlib import Path; from regard.data.tokenizer import load;"
+        "import json, sys; from pathlib import Path; from regard.data.sides import load;"
         f"print(json.dumps(load(Path({str(path)!r})).sample(json.load(sys.stdin), 0.2, 7)))"
     )
     output = subprocess.run(

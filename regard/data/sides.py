@@ -1,0 +1,161 @@
+"""The tokenizers of both sides: how they are made, and the files that keep them."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+from collections import Counter
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from itertools import chain, islice
+from pathlib import Path
+from typing import Any, Optional
+
+from regard.data.subwords import SentencePiece, evenly, read_model, train_subwords
+from regard.data.tokenizer import (
+    RESERVED,
+    Bytes,
+    Characters,
+    Kind,
+    Tokenizer,
+    TokenizerSettings,
+    Words,
+)
+from regard.files import write_text
+from regard.problem import Misuse, Problem
+
+Lines = Callable[[], Iterable[str]]
+"""Text from its beginning, as often as it is asked for."""
+
+_LINES_AT_ONCE = 10_000
+_FORMAT = "regard tokenizer 2"
+_FIRST_FORMAT = "regard tokenizer 1"  # its target had all ids, and its digest was of less
+
+
+@dataclass(frozen=True)
+class Tokenizers:
+    """The tokenizers of both sides.
+
+    Joint ones number their pieces alike. The target has the first of them: those that its text in
+    training is made of. A model could learn nothing about writing the others, and would have to
+    weigh each of them at every place.
+    """
+
+    source: Tokenizer
+    target: Tokenizer
+    joint: bool = False
+
+    @staticmethod
+    def one(tokenizer: Tokenizer, targets: Optional[int] = None) -> Tokenizers:
+        """The same for both sides, the target with its first ids alone if so many are given."""
+        if targets is None or targets == tokenizer.size:
+            return Tokenizers(tokenizer, tokenizer, joint=True)
+        return Tokenizers(tokenizer, tokenizer.first(targets), joint=True)
+
+    @staticmethod
+    def train(settings: TokenizerSettings, sources: Lines, targets: Lines) -> Tokenizers:
+        if settings.joint:
+            both = train(settings, chain(sources(), targets()))
+            return Tokenizers.one(*both.beginning_with(_seen(both, targets())))
+        return Tokenizers(train(settings, sources()), train(settings, targets()))
+
+    @staticmethod
+    def given(path: Path) -> Tokenizers:
+        """Those of a folder, or one for both sides from a tokenizer file or SentencePiece model."""
+        if path.is_dir():
+            return Tokenizers.load(path)
+        if path.suffix == ".model":
+            return Tokenizers.one(read_model(path))
+        return Tokenizers.one(*_load(path))
+
+    def save(self, folder: Path) -> None:
+        if self.joint:
+            save(self.source, folder / "tokenizer.json", self.target.size)
+        else:
+            save(self.source, folder / "source.tokenizer.json")
+            save(self.target, folder / "target.tokenizer.json")
+
+    @staticmethod
+    def load(folder: Path) -> Tokenizers:
+        if (folder / "tokenizer.json").exists():
+            return Tokenizers.one(*_load(folder / "tokenizer.json"))
+        return Tokenizers(
+            load(folder / "source.tokenizer.json"), load(folder / "target.tokenizer.json")
+        )
+
+
+def train(settings: TokenizerSettings, lines: Iterable[str]) -> Tokenizer:
+    """Learn a vocabulary of at most the size asked for; little text gives a smaller one."""
+    if settings.kind == "byte":
+        return Bytes()
+    if settings.kind == "word":
+        return Words(_most_frequent(map(Words.split, lines), settings.vocabulary))
+    if settings.kind == "character":
+        return Characters(_most_frequent(lines, settings.vocabulary))
+    return train_subwords(settings.kind, settings.vocabulary, evenly(lines))
+
+
+def _most_frequent(lines: Iterable[Iterable[str]], vocabulary: int) -> list[str]:
+    counts = Counter(chain.from_iterable(lines))
+    if not counts:
+        raise Misuse("There is no text to learn a vocabulary from: give files with some text.")
+    ranked = sorted(counts, key=lambda entry: (-counts[entry], entry))
+    return ranked[: vocabulary - RESERVED]
+
+
+def _seen(tokenizer: Tokenizer, lines: Iterable[str]) -> set[int]:
+    seen, rest = set[int](), iter(lines)
+    while some := list(islice(rest, _LINES_AT_ONCE)):
+        seen.update(chain.from_iterable(tokenizer.encode(some)))
+    return seen
+
+
+def save(tokenizer: Tokenizer, path: Path, targets: Optional[int] = None) -> None:
+    """Write one JSON file; it appears whole or not at all. `targets` is how many ids are theirs."""
+    content: dict[str, Any] = {"kind": tokenizer.kind, "content": tokenizer.content()}
+    if targets is not None:
+        content["targets"] = targets
+    record = {"format": _FORMAT, "digest": _digest(content), **content}
+    try:
+        write_text(path, json.dumps(record))
+    except OSError as error:
+        raise Problem(f"Cannot write {path}: {error.strerror}.") from None
+
+
+def load(path: Path) -> Tokenizer:
+    """Read what `save` wrote; a file that is not exactly that is refused."""
+    return _load(path)[0]
+
+
+def _load(path: Path) -> tuple[Tokenizer, int]:
+    """With how many ids the target has; all of them if the file says nothing."""
+    try:
+        record = json.loads(path.read_bytes())
+        form, digest = record.pop("format"), record.pop("digest")
+        hashed = {_FORMAT: record, _FIRST_FORMAT: record["content"]}[form]
+        if digest != _digest(hashed):
+            raise ValueError("its content is not what was written")
+        tokenizer = _build(record["kind"], record["content"])
+        targets = record.get("targets", tokenizer.size)
+        if type(targets) is not int or not RESERVED <= targets <= tokenizer.size:
+            raise ValueError("the target has ids that there are not")
+        return tokenizer, targets
+    except OSError as error:
+        raise Misuse(f"Cannot read the tokenizer {path}: {error.strerror}.") from None
+    except (ValueError, LookupError, TypeError, AttributeError, RuntimeError, RecursionError):
+        raise Misuse(f"{path} is not a whole tokenizer file: restore it from a copy.") from None
+
+
+def _build(kind: Kind, content: Any) -> Tokenizer:
+    if kind == "bpe" or kind == "unigram":
+        return SentencePiece(kind, base64.b64decode(content, validate=True))
+    if kind == "byte":
+        return Bytes()
+    if not isinstance(content, list) or not all(isinstance(entry, str) for entry in content):
+        raise ValueError("the vocabulary is not a list of strings")
+    return {"word": Words, "character": Characters}[kind](content)
+
+
+def _digest(content: Any) -> str:
+    return hashlib.sha256(json.dumps(content).encode("ascii")).hexdigest()
