@@ -173,9 +173,9 @@ def bytenet() -> Config:
     """Dilated convolutions over characters, without attention (Kalchbrenner et al. 2016)."""
     return Config(
         tokenizer=TokenizerSettings(kind="character", vocabulary=300),
-        batch=BatchSettings(tokens=8192, max_length=512),
+        batch=BatchSettings(tokens=2048, max_length=512),
         model=ByteNetConfig(layers=10, width=264),
-        training=TrainingSettings(optimizer=OptimizerSettings(rate=2e-3, warmup=300)),
+        training=TrainingSettings(optimizer=OptimizerSettings(rate=4e-3, warmup=300)),
     )
 
 

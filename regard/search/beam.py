@@ -12,15 +12,8 @@ from torch import Tensor
 
 from regard.data.batch import BOS, EOS, Padded
 from regard.nn.state import State
-from regard.search.rules import (
-    Hypothesis,
-    Observer,
-    Search,
-    Step,
-    best_tokens,
-    normaliser,
-    rule_out,
-)
+from regard.search.best import best_continuations, look_over
+from regard.search.rules import Hypothesis, Observer, Search, Step, begun_with
 
 
 class Beam(Search):
@@ -70,23 +63,17 @@ class Beam(Search):
     ) -> tuple[State, _Live]:
         """One more token for every hypothesis: the best go on, those that end are done."""
         sentences, copies = live.totals.shape
-        before = live.totals.view(-1)  # (B x copies,)
-        if self.scored:
-            before = before - normaliser(scores)
-        scores = rule_out(scores, live.prefix, live.length)
-        ending = (scores[:, EOS] + before).view(sentences, copies)
-        scores[:, EOS] = -math.inf
-        values, tokens = best_tokens(scores, self.beam)  # (B x copies, beam or fewer)
-        logs = (values + before[:, None]).view(sentences, -1)
-        logs.masked_fill_((live.limits == live.length + 1)[:, None], -math.inf)
-        totals, chosen = _top(logs, self.beam)  # (B, beam)
+        only = begun_with(live.prefix, live.length, copies)
+        tops, level = look_over(scores, only, self.scored)
+        before = live.totals - level.view(sentences, copies)
+        ending = scores[:, EOS].view(sentences, copies) + before
+        totals, parents, tokens = best_continuations(scores, tops, before, self.beam)
+        totals.masked_fill_((live.limits == live.length + 1)[:, None], -math.inf)
         counts = self._finish(ending, totals, live, done)
-        parents = chosen // values.shape[1]
         if copies < self.beam:
             state = state.spread(self.beam)
         elif self.beam > 1:
             state = state.select((parents + _offsets(sentences, self.beam)).flatten())
-        tokens = tokens.view(sentences, -1).gather(1, chosen)
         return state, live.follow(parents, tokens, totals, counts)
 
     def _finish(
@@ -166,13 +153,3 @@ class _Live:
 
 def _offsets(sentences: int, copies: int) -> Tensor:
     return torch.arange(0, sentences * copies, copies)[:, None]
-
-
-def _top(logs: Tensor, count: int) -> tuple[Tensor, Tensor]:
-    """The `count` best of each row; a row with fewer is filled up with hopeless ones."""
-    values, places = logs.topk(min(count, logs.shape[1]), dim=1)
-    missing = count - values.shape[1]
-    if missing:
-        values = torch.nn.functional.pad(values, (0, missing), value=-math.inf)
-        places = torch.nn.functional.pad(places, (0, missing))
-    return values, places

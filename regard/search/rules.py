@@ -8,7 +8,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Optional
 
-import torch
 from pydantic import Field
 from torch import Tensor
 
@@ -55,60 +54,22 @@ class Search(Settings, ABC):
         return self
 
 
-def normaliser(scores: Tensor) -> Tensor:
-    """log of the sum of exponentials of each row (R, V): what makes scores log-probabilities.
-
-    A few rows at a time, so that the exponentials never leave the cache.
-    """
-    rows = max(1, CHUNK // scores.shape[1])
-    return torch.cat([part.logsumexp(dim=1) for part in scores.split(rows)])
-
-
-def rule_out(scores: Tensor, prefix: Optional[Padded], place: int) -> Tensor:
-    """Scores (B x copies, V), now -inf for what no target may contain.
-
-    Where the prefix of a sentence reaches as far as `place`, only its token is left.
-    """
-    only = None if prefix is None else _forced(scores, prefix, place)
+def rule_out(scores: Tensor, only: Optional[Tensor]) -> None:
+    """Write -inf into scores (R, V) for what no target may contain, and for all but the token of
+    `only` (R,) where that is not -1."""
+    kept = None if only is None else scores.gather(1, only.clamp(min=0)[:, None])
     for column in (PAD, BOS, UNKNOWN):
         scores[:, column] = -math.inf
-    return scores if only is None else torch.where(only[0][:, None], only[1], scores)
+    if only is not None and kept is not None:
+        rows = (only >= 0).nonzero()[:, 0]
+        scores[rows] = -math.inf
+        scores[rows, only[rows]] = kept[rows, 0]
 
 
-def _forced(scores: Tensor, prefix: Padded, place: int) -> Optional[tuple[Tensor, Tensor]]:
-    """Which rows are still within their prefix, and their scores with nothing else left."""
-    copies = len(scores) // len(prefix.lengths)
-    forced = (prefix.lengths > place).repeat_interleave(copies)
-    if not bool(forced.any()):
+def begun_with(prefix: Optional[Padded], place: int, copies: int) -> Optional[Tensor]:
+    """The token (B x copies,) that the prefix of each sentence has at a place, -1 after its end;
+    None where no prefix reaches that far."""
+    if prefix is None or place >= prefix.values.shape[1]:
         return None
-    tokens = prefix.values[:, place : place + 1].repeat_interleave(copies, dim=0)
-    return forced, torch.full_like(scores, -math.inf).scatter(1, tokens, scores.gather(1, tokens))
-
-
-CHUNK = 2**17
-"""Scores whose exponentials are held at a time."""
-
-BLOCK = 64
-
-
-def best_tokens(scores: Tensor, count: int) -> tuple[Tensor, Tensor]:
-    """The `count` highest scores of each row (R, V), highest first, and where they stand.
-
-    Looking for the best blocks by their maxima first is several times cheaper than sorting
-    through the whole vocabulary; the best tokens can only be in the best blocks.
-    """
-    rows, choices = scores.shape
-    blocks = choices // BLOCK
-    if blocks < 4 * count:
-        values, places = scores.topk(min(count, choices), dim=1)
-        return values, places
-    whole = scores[:, : blocks * BLOCK].view(rows, blocks, BLOCK)
-    best = whole.amax(dim=2).topk(count, dim=1).indices  # (R, count)
-    inside = whole.gather(1, best[:, :, None].expand(-1, -1, BLOCK)).flatten(1)
-    rest = scores[:, blocks * BLOCK :]
-    values, found = torch.cat([inside, rest], dim=1).topk(count, dim=1)
-    block = best.gather(1, (found // BLOCK).clamp(max=count - 1))
-    places = torch.where(
-        found < count * BLOCK, block * BLOCK + found % BLOCK, found + (blocks - count) * BLOCK
-    )
-    return values, places
+    tokens = prefix.values[:, place].masked_fill(prefix.lengths <= place, -1)
+    return tokens.repeat_interleave(copies)

@@ -11,7 +11,7 @@ from torch import Tensor
 
 from regard.data.batch import BOS, EOS, Padded
 from regard.nn.state import State
-from regard.search.rules import Hypothesis, Search, Step, normaliser, rule_out
+from regard.search.rules import Hypothesis, Search, Step, begun_with, rule_out
 
 
 class Sample(Search):
@@ -38,8 +38,8 @@ class Sample(Search):
         while not bool(ended.all()):
             length = tokens.shape[1]
             scores, state = step(tokens[:, -1:], state)
-            level = normaliser(scores)[:, None]
-            logs = rule_out(scores, prefix, length - 1) - level
+            logs = scores.log_softmax(dim=1)
+            rule_out(logs, begun_with(prefix, length - 1, self.best))
             chances = cut_tail(logs / self.temperature, self.top_k, self.top_p).softmax(dim=-1)
             drawn = torch.multinomial(chances, 1, generator=generator)
             drawn = drawn.masked_fill((ended | (limits == length))[:, None], EOS)

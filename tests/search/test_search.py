@@ -14,7 +14,8 @@ from torch import Tensor
 from regard.data.batch import BOS, EOS, PAD, UNKNOWN, Padded
 from regard.nn.state import State
 from regard.search.beam import Beam
-from regard.search.rules import Hypothesis, Search, Step, best_tokens, normaliser
+from regard.search.best import best_continuations, look_over
+from regard.search.rules import Hypothesis, Search, Step
 from regard.search.sample import Sample, cut_tail
 
 WORDS = [4, 5, 6]
@@ -203,16 +204,29 @@ def test_no_more_can_be_asked_for_than_the_beam_holds() -> None:
         Beam(beam=2, best=3)
 
 
-@pytest.mark.parametrize("choices", [3, 64, 1283, 5000])
+@pytest.mark.parametrize("scored", [True, False])
+@pytest.mark.parametrize("choices", [5, 67, 68, 1283, 5000])
 @pytest.mark.parametrize("count", [1, 5, 17])
-def test_the_best_tokens_are_found_by_blocks(choices: int, count: int) -> None:
-    scores = torch.randn(6, choices, generator=torch.Generator().manual_seed(1))
-    values, places = best_tokens(scores, count)
-    expected = scores.topk(min(count, choices), dim=1)
-    assert torch.equal(values, expected.values)
-    assert torch.equal(places, expected.indices)
+def test_the_best_continuations_are_those_of_the_whole_vocabulary(
+    choices: int, count: int, scored: bool
+) -> None:
+    generator = torch.Generator().manual_seed(1)
+    scores = torch.randn(6, choices, generator=generator) * 30
+    before = torch.randn(2, 3, generator=generator)
+    only = torch.tensor([-1, choices - 1, -1, -1, UNKNOWN, -1])
+    logs = scores.log_softmax(dim=1) if scored else scores.clone()
+    for row, token in enumerate(only.tolist()):
+        allowed = range(UNKNOWN + 1, choices) if token < 0 else [token]
+        banned = [each for each in range(choices) if each not in allowed]
+        logs[row, banned] = -math.inf
+    logs = (logs + before.view(-1, 1)).view(2, -1)
+    expected = logs.topk(min(count, logs.shape[1]), dim=1)
 
-
-def test_the_normaliser_is_the_log_of_the_sum_of_exponentials() -> None:
-    scores = torch.randn(4, 50) * 100
-    torch.testing.assert_close(normaliser(scores), scores.logsumexp(dim=1))
+    tops, level = look_over(scores, only, scored)
+    totals, hypotheses, tokens = best_continuations(scores, tops, before - level.view(2, 3), count)
+    assert totals.shape == hypotheses.shape == tokens.shape == (2, count)
+    torch.testing.assert_close(totals[:, : expected.values.shape[1]], expected.values)
+    assert (totals[:, expected.values.shape[1] :] == -math.inf).all()
+    real = totals.isfinite()
+    found = (hypotheses * choices + tokens)[real]
+    assert torch.equal(found, expected.indices[real[:, : expected.indices.shape[1]]])

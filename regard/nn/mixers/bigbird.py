@@ -12,7 +12,7 @@ from torch.nn import functional
 
 from regard.nn.attention import hide
 from regard.nn.mixers.base import Memory, SoftmaxMixer
-from regard.nn.mixers.full import more_columns
+from regard.nn.mixers.full import columns, more_columns, no_columns
 from regard.nn.mixers.places import Places, Reading
 from regard.nn.position import Position
 
@@ -104,8 +104,7 @@ class BigBird(SoftmaxMixer):
         return torch.cat([all_seen, mixed[:, :, first:]], dim=2)
 
     def start(self, rows: int) -> Memory:
-        nothing = torch.zeros(rows, self.heads, 0, self.head_width)
-        return Memory(shared=(nothing, nothing))
+        return no_columns(rows, self.heads, self.head_width)
 
     def read(
         self, query: Tensor, key: Tensor, value: Tensor, memory: Memory, reading: Reading
@@ -120,9 +119,9 @@ class BigBird(SoftmaxMixer):
             sight = self._see(real, chosen, counts, causal=True)
             mixed, weights = self._mix(query, key, value, chosen, sight)
             self._hand_over(weights)
-            return mixed, Memory(shared=(key, value))
-        key, value = more_columns(memory, key, value, reading.sentences)
-        return self._pick(query, key, value, reading), Memory(shared=(key, value))
+            return mixed, columns(key, value)
+        key, value, memory = more_columns(memory, key, value, reading.sentences)
+        return self._pick(query, key, value, reading), memory
 
     def _see(
         self, real: Tensor, chosen: Tensor, counts: Tensor, causal: bool

@@ -7,9 +7,10 @@ from typing import cast
 import torch
 from torch import Tensor
 
-from regard.nn.attention import KeysValues, fused, hide, look_back
+from regard.nn.attention import fused, hide, look_back
 from regard.nn.mixers.base import Memory, SoftmaxMixer
 from regard.nn.mixers.places import Places, Reading, distances
+from regard.nn.state import Growing
 
 
 class Full(SoftmaxMixer):
@@ -31,22 +32,21 @@ class Full(SoftmaxMixer):
         return mixed
 
     def start(self, rows: int) -> Memory:
-        nothing = torch.zeros(rows, self.heads, 0, self.head_width)
-        return Memory(shared=(nothing, nothing))
+        return no_columns(rows, self.heads, self.head_width)
 
     def read(
         self, query: Tensor, key: Tensor, value: Tensor, memory: Memory, reading: Reading
     ) -> tuple[Tensor, Memory]:
         if reading.whole:
-            return self._look_back(query, key, value, reading), Memory(shared=(key, value))
+            return self._look_back(query, key, value, reading), columns(key, value)
         sentences = reading.sentences
-        key, value = more_columns(memory, key, value, sentences)
+        key, value, memory = more_columns(memory, key, value, sentences)
         mask = None if reading.own_alone else reading.mask
         distance = reading.distance if self.position.relative else None
         mixed, weights = self.attend(beside(query, sentences), key, value, mask, distance)
         if weights is not None:
             self.hand_over(weights)
-        return apart(mixed, len(query)), Memory(shared=(key, value))
+        return apart(mixed, len(query)), memory
 
     def _look_back(self, query: Tensor, key: Tensor, value: Tensor, reading: Reading) -> Tensor:
         """All places at once: the fused kernel needs no mask for that."""
@@ -61,13 +61,24 @@ class Full(SoftmaxMixer):
         return mixed
 
 
-def more_columns(memory: Memory, key: Tensor, value: Tensor, sentences: int) -> KeysValues:
-    """The columns of a memory with T more of each hypothesis (B x copies, H, T, K) after them."""
-    before = cast(KeysValues, memory.shared)
-    return (
-        torch.cat([before[0], beside(key, sentences)], dim=2),
-        torch.cat([before[1], beside(value, sentences)], dim=2),
-    )
+def no_columns(rows: int, heads: int, head_width: int) -> Memory:
+    nothing = torch.zeros(rows, heads, 0, head_width)
+    return columns(nothing, nothing)
+
+
+def columns(key: Tensor, value: Tensor) -> Memory:
+    """The memory of keys and values (B, H, columns, K), which will get more columns."""
+    return Memory(shared=(Growing.of(key), Growing.of(value)))
+
+
+def more_columns(
+    memory: Memory, key: Tensor, value: Tensor, sentences: int
+) -> tuple[Tensor, Tensor, Memory]:
+    """All keys and values (B, H, columns, K) and their memory, with T more columns of each
+    hypothesis (B x copies, H, T, K) after those that were there."""
+    keys, values = cast(tuple[Growing, Growing], memory.shared)
+    keys, values = keys.append(beside(key, sentences)), values.append(beside(value, sentences))
+    return keys.now, values.now, Memory(shared=(keys, values))
 
 
 def beside(x: Tensor, sentences: int) -> Tensor:

@@ -1,0 +1,83 @@
+"""The best continuations out of a whole vocabulary, found without sorting through it.
+
+The highest score of each block of tokens is looked for first: the best tokens can only be in the
+best blocks.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Optional
+
+import torch
+from torch import Tensor
+from torch.nn import functional
+
+from regard.data.batch import EOS
+from regard.search.rules import rule_out
+
+BLOCK = 64
+FIRST = EOS + 1
+"""Nothing before it can go on with a target, so blocks begin here."""
+
+CHUNK = 2**17
+"""Scores that are looked through at a time: they and their exponentials stay in the cache."""
+
+
+def look_over(scores: Tensor, only: Optional[Tensor], scored: bool) -> tuple[Tensor, Tensor]:
+    """Rule out what may not follow in scores (R, V), see `rule_out`; gives the highest of what is
+    left in each block (R, blocks), and if they are to be scored the log of the sum of exponentials
+    of each row (R,): what makes scores log-probabilities."""
+    tops, levels = [], []
+    rows = max(1, CHUNK // scores.shape[1])
+    for start in range(0, len(scores), rows):
+        part = scores[start : start + rows]
+        levels.append(_level(part) if scored else part.new_zeros(len(part)))
+        rule_out(part, None if only is None else only[start : start + rows])
+        tops.append(_tops(part))
+    return torch.cat(tops), torch.cat(levels)
+
+
+def _level(scores: Tensor) -> Tensor:
+    """torch's logsumexp, with fewer passes over (R, V)."""
+    highest = scores.amax(dim=1, keepdim=True)
+    return (scores - highest).exp_().sum(dim=1).log_().add_(highest[:, 0])
+
+
+def _tops(scores: Tensor) -> Tensor:
+    """The highest score of each block; the last block may be shorter."""
+    rows, blocks = len(scores), (scores.shape[1] - FIRST) // BLOCK
+    rest = FIRST + blocks * BLOCK
+    tops = scores[:, FIRST:rest].view(rows, blocks, BLOCK).amax(dim=2)
+    if rest == scores.shape[1]:
+        return tops
+    return torch.cat([tops, scores[:, rest:].amax(dim=1, keepdim=True)], dim=1)
+
+
+def best_continuations(
+    scores: Tensor, tops: Tensor, before: Tensor, count: int
+) -> tuple[Tensor, Tensor, Tensor]:
+    """The best ways in which the hypotheses of each sentence go on, (B, count) each: the totals,
+    highest first, the hypotheses, and their new tokens.
+
+    A total is a score (B x copies, V) and what is known from before (B, copies). Where there are
+    fewer ways than asked for, hopeless ones fill up.
+    """
+    sentences, copies = before.shape
+    choices, blocks = scores.shape[1], tops.shape[1]
+    highest = (tops.view(sentences, copies, blocks) + before[:, :, None]).flatten(1)
+    best = highest.topk(min(count, highest.shape[1]), dim=1).indices  # (B, best)
+    hypothesis, block = best // blocks, best % blocks
+    tokens = (FIRST + block * BLOCK)[:, :, None] + torch.arange(BLOCK)  # (B, best, BLOCK)
+    beyond = tokens >= choices
+    row = hypothesis + torch.arange(0, sentences * copies, copies)[:, None]
+    inside = torch.take(scores, row[:, :, None] * choices + tokens.clamp(max=choices - 1))
+    inside = (inside + before.gather(1, hypothesis)[:, :, None]).masked_fill_(beyond, -math.inf)
+    missing = max(0, count - inside[0].numel())
+    totals, found = functional.pad(inside.flatten(1), (0, missing), value=-math.inf).topk(count)
+    found = found.clamp(max=inside[0].numel() - 1)
+    return (
+        totals,
+        hypothesis.gather(1, found // BLOCK),
+        tokens.clamp(max=choices - 1).flatten(1).gather(1, found),
+    )
