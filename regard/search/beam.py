@@ -12,7 +12,7 @@ from torch import Tensor
 
 from regard.data.batch import BOS, EOS, Padded
 from regard.nn.state import State
-from regard.search.best import best_continuations, look_over
+from regard.search.best import best_continuations, first_rows, look_over
 from regard.search.rules import Hypothesis, Observer, Search, Step, begun_with
 
 
@@ -73,7 +73,7 @@ class Beam(Search):
         if copies < self.beam:
             state = state.spread(self.beam)
         elif self.beam > 1:
-            state = state.select((parents + _offsets(sentences, self.beam)).flatten())
+            state = state.select((parents + first_rows(sentences, self.beam)).flatten())
         return state, live.follow(parents, tokens, totals, counts)
 
     def _finish(
@@ -149,7 +149,3 @@ class _Live:
             self.totals[rows],
             self.finished[rows],
         )
-
-
-def _offsets(sentences: int, copies: int) -> Tensor:
-    return torch.arange(0, sentences * copies, copies)[:, None]

@@ -69,15 +69,16 @@ def best_continuations(
     best = highest.topk(min(count, highest.shape[1]), dim=1).indices  # (B, best)
     hypothesis, block = best // blocks, best % blocks
     tokens = (FIRST + block * BLOCK)[:, :, None] + torch.arange(BLOCK)  # (B, best, BLOCK)
-    beyond = tokens >= choices
-    row = hypothesis + torch.arange(0, sentences * copies, copies)[:, None]
-    inside = torch.take(scores, row[:, :, None] * choices + tokens.clamp(max=choices - 1))
+    beyond, tokens = tokens >= choices, tokens.clamp(max=choices - 1)
+    row = hypothesis + first_rows(sentences, copies)
+    inside = torch.take(scores, row[:, :, None] * choices + tokens)
     inside = (inside + before.gather(1, hypothesis)[:, :, None]).masked_fill_(beyond, -math.inf)
     missing = max(0, count - inside[0].numel())
     totals, found = functional.pad(inside.flatten(1), (0, missing), value=-math.inf).topk(count)
     found = found.clamp(max=inside[0].numel() - 1)
-    return (
-        totals,
-        hypothesis.gather(1, found // BLOCK),
-        tokens.clamp(max=choices - 1).flatten(1).gather(1, found),
-    )
+    return totals, hypothesis.gather(1, found // BLOCK), tokens.flatten(1).gather(1, found)
+
+
+def first_rows(sentences: int, copies: int) -> Tensor:
+    """The row of each sentence's first hypothesis, (B, 1)."""
+    return torch.arange(0, sentences * copies, copies)[:, None]

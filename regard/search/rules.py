@@ -54,16 +54,20 @@ class Search(Settings, ABC):
         return self
 
 
+NEVER = [PAD, BOS, UNKNOWN]
+
+
 def rule_out(scores: Tensor, only: Optional[Tensor]) -> None:
     """Write -inf into scores (R, V) for what no target may contain, and for all but the token of
     `only` (R,) where that is not -1."""
-    kept = None if only is None else scores.gather(1, only.clamp(min=0)[:, None])
-    for column in (PAD, BOS, UNKNOWN):
-        scores[:, column] = -math.inf
-    if only is not None and kept is not None:
-        rows = (only >= 0).nonzero()[:, 0]
-        scores[rows] = -math.inf
-        scores[rows, only[rows]] = kept[rows, 0]
+    if only is None:
+        scores[:, NEVER] = -math.inf
+        return
+    rows = (only >= 0).nonzero()[:, 0]
+    kept = scores[rows, only[rows]]
+    scores[:, NEVER] = -math.inf
+    scores[rows] = -math.inf
+    scores[rows, only[rows]] = kept
 
 
 def begun_with(prefix: Optional[Padded], place: int, copies: int) -> Optional[Tensor]:
