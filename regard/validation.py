@@ -35,8 +35,8 @@ def validator(run: Run, sides: Tokenizers) -> Callable[[Model, int], Scores]:
     @torch.inference_mode()
     def validate(model: Model, step: int) -> Scores:
         losses = [model(batch) for batch in in_order(store, run.config.batch.tokens)]
-        tokens = sum(loss.tokens for loss in losses)
-        scores = {"loss": sum(float(loss.likelihood) for loss in losses) / tokens}
+        tokens = sum(len(loss.likelihood) for loss in losses)
+        scores = {"loss": sum(float(loss.likelihood.sum()) for loss in losses) / tokens}
         predictor = Predictor(model, sides, greedy, reads_heads=run.config.reads_heads)
         outputs = predictor(sources, heads)
         if settings.metric != "loss":

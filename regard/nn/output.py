@@ -17,15 +17,14 @@ CHUNK, LEAST_ROWS = 2**20, 256
 
 @dataclass(frozen=True)
 class Loss:
-    """Sums over the target tokens of a batch; whoever knows all batches of a step divides."""
+    """Of the target tokens of a batch, as a sum; whoever knows all batches of a step divides."""
 
     total: Tensor  # what training minimises, label smoothing included
-    likelihood: Tensor  # -log p of the target, for perplexity; no gradient
-    tokens: int
+    likelihood: Tensor  # (N,) -log p of each target token, for perplexity; no gradient
 
     @property
     def per_token(self) -> float:
-        return float(self.likelihood) / max(self.tokens, 1)
+        return float(self.likelihood.sum()) / max(len(self.likelihood), 1)
 
 
 class Output(nn.Module, ABC):
@@ -77,9 +76,9 @@ class Projection(Output):
             total, likelihood = _AgreeingLoss.apply(
                 hidden, self.rows, target, smoothing, self.agreement
             )
-            return Loss(total / 2, likelihood / 2, len(target) // 2)
+            return Loss(total / 2, likelihood.view(2, -1).mean(dim=0))
         total, likelihood = _ChunkedLoss.apply(hidden, self.rows, target, smoothing)
-        return Loss(total, likelihood, len(target))
+        return Loss(total, likelihood)
 
 
 def set_agreement(model: nn.Module, weight: float) -> None:
@@ -124,7 +123,7 @@ class _ChunkedLoss(torch.autograd.Function):
         )
         ctx.save_for_backward(hidden_slope, weight_slope)
         ctx.mark_non_differentiable(likelihood)
-        return (1 - smoothing) * likelihood + smoothing * spread, likelihood
+        return (1 - smoothing) * likelihood.sum() + smoothing * spread, likelihood
 
     @staticmethod
     def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, Tensor, None, None]:
@@ -180,7 +179,8 @@ class _AgreeingLoss(torch.autograd.Function):
         )
         ctx.save_for_backward(hidden_slope, weight_slope)
         ctx.mark_non_differentiable(likelihood)
-        return (1 - smoothing) * likelihood + smoothing * spread + agreement * apart, likelihood
+        total = (1 - smoothing) * likelihood.sum() + smoothing * spread + agreement * apart
+        return total, likelihood
 
     @staticmethod
     def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, Tensor, None, None, None]:
@@ -199,11 +199,11 @@ def _right_tokens(
 ) -> tuple[Tensor, Tensor]:
     """Put the right tokens and the smoothing into the slopes of the normaliser's sum (N,).
 
-    Gives -log p of the right tokens, and its mean over all choices, each summed.
+    Gives -log p of the right tokens (N,), and the sum of its mean over all choices.
     """
     right, mean, total = weight[target], weight.mean(dim=0), hidden.sum(dim=0)
     hidden_slope -= (1 - smoothing) * right + smoothing * mean
     weight_slope.index_add_(0, target, hidden, alpha=smoothing - 1)
     weight_slope -= smoothing / len(weight) * total
-    likelihood = (normaliser - (hidden * right).sum(dim=1)).sum()
+    likelihood = normaliser - (hidden * right).sum(dim=1)
     return likelihood, normaliser.sum() - total @ mean

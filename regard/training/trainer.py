@@ -249,7 +249,7 @@ class Trainer:
             return 0.0
         loss = self.model(self._asked(batch))
         (loss.total / tokens).backward()
-        return float(loss.likelihood)
+        return float(loss.likelihood.sum())
 
     def _asked(self, batch: Batch) -> Batch:
         return batch.twice() if self.twice else batch

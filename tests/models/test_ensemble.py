@@ -1,0 +1,56 @@
+"""Several models as one: each learns as if alone, and they write by their mean."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+from regard.config import override
+from regard.data.batch import EOS, Batch, Padded
+from regard.models.base import EncoderDecoder
+from regard.models.ensemble import EnsembleConfig, together
+from regard.models.transformer import TransformerConfig
+from regard.problem import Misuse
+from regard.recipes import find_recipe
+
+SMALL = TransformerConfig.miniatures()[0]
+BATCH = Batch(Padded.of([[5, 6, 7, EOS], [8, EOS]]), Padded.of([[6, 9, EOS], [4, 5, EOS]]))
+
+
+def members(count: int = 2) -> list[EncoderDecoder]:
+    torch.manual_seed(1)
+    return [SMALL.build(12, 11) for _ in range(count)]
+
+
+def test_probabilities_are_the_mean_of_the_members() -> None:
+    models = [model.eval() for model in members(3)]
+    chances = torch.stack([model.choices(BATCH).exp() for model in models])
+    torch.testing.assert_close(together(models).choices(BATCH).exp(), chances.mean(dim=0))
+    assert not torch.allclose(chances[0], chances[1])
+
+
+def test_each_learns_as_if_alone() -> None:
+    models = members()
+    together(models)(BATCH).total.backward()
+    for model, alone in zip(models, members(), strict=True):
+        alone(BATCH).total.backward()
+        for one, other in zip(model.parameters(), alone.parameters(), strict=True):
+            torch.testing.assert_close(one.grad, other.grad)
+
+
+def test_members_begin_with_other_weights() -> None:
+    model = EnsembleConfig(member=SMALL).build(12, 11)
+    first, second = (
+        torch.cat([p.flatten() for n, p in model.named_parameters() if f"members.{k}." in n])
+        for k in (0, 1)
+    )
+    assert first.shape == second.shape
+    assert not torch.allclose(first, second)
+
+
+def test_the_recipe_can_be_changed_by_path() -> None:
+    config = override(find_recipe("ensemble"), ["model.members=3", "model.member.layers=2"])
+    assert isinstance(config.model, EnsembleConfig)
+    assert (config.model.members, config.model.member.layers) == (3, 2)
+    with pytest.raises(Misuse, match=r"model\.members"):
+        override(find_recipe("ensemble"), ["model.members=1"])
