@@ -1,33 +1,58 @@
 """The contract that every architecture keeps: properties, not golden numbers.
 
-The architectures come from the union; a new family is tested as soon as it is a member.
+The architectures come from the union; a new family is tested as soon as it is a member. Beside
+their miniatures, every position of a Transformer is tested with every mixer.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
+from itertools import product
 from typing import Any, get_args
 
 import pytest
 import torch
+from pydantic import ValidationError
 from torch import Tensor
 
 from regard.data.batch import EOS, GOES_ON, ROOT, Batch, Padded
 from regard.models import Architecture
 from regard.models.base import EncoderDecoder, shift_right
+from regard.models.transformer import TransformerConfig
 from regard.models.weights import collect, install
+from regard.nn.mixers import Looking, MixerSizes
 from regard.nn.mixers.linformer import Linformer
+from regard.nn.position import PositionKind
 from regard.nn.probe import capture
 from regard.nn.state import each
 from regard.search.beam import Beam
 
 SIZE, TARGETS = 23, 19  # the source's ids, the first of which are the target's
+
+
+def combinations() -> Iterator[Any]:
+    """One layer for each pair of position and mixer that the config does not refuse."""
+    sizes = MixerSizes(neighbourhood=3, block=2, random_blocks=1, projected=3)
+    small = {"layers": 1, "width": 16, "inner": 24, "dropout": 0.0, "mixing": sizes}
+    for position, mixer in product(get_args(PositionKind), get_args(Looking)):
+        causal = "full" if mixer == "linformer" else mixer
+        mixers = {"mixers": (mixer,), "decoder_mixers": (causal,)}
+        try:
+            config = TransformerConfig(**small, **mixers, position=position)
+        except ValidationError:
+            continue
+        yield pytest.param(config, id=f"{position}-{mixer}")
+
+
 MEMBERS = [
     pytest.param(config, id=f"{config.kind}-{number}")
     for member in get_args(get_args(Architecture)[0])
     for number, config in enumerate(member.miniatures())
 ]
-pytestmark = pytest.mark.parametrize("config", MEMBERS)
+PAIRS = list(combinations())
+assert len(PAIRS) == 7 * 5 - 3 * 2 - 4  # two mixers compare no places, a tree needs full attention
+pytestmark = pytest.mark.parametrize("config", [*MEMBERS, *PAIRS])
 
 
 def build(config: Any, seed: int = 0) -> EncoderDecoder:
