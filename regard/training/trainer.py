@@ -36,7 +36,8 @@ class TrainingSettings(Settings):
     optimizer: OptimizerSettings = OptimizerSettings()
     average: AverageSettings = AverageSettings()
     accumulate: int = Field(default=1, ge=1)  # batches an update
-    dropout_begin: float = Field(default=1.0, ge=0, le=1)  # its share of dropout grows from this
+    dropout_begin: float = Field(default=1.0, ge=0, le=1)  # the share of dropout in the first pass
+    dropout_passes: int = Field(default=60, ge=1)  # passes over the data until it is whole
     agreement: float = Field(default=0.0, ge=0)  # how much two passes should agree
     processes: Optional[int] = Field(default=None, ge=1)  # None: as many as there are cores
     seed: int = Field(default=1, ge=0, lt=2**32)
@@ -49,12 +50,13 @@ class TrainingSettings(Settings):
     not_finite: Literal["skip", "stop"] = "skip"
     keep: int = Field(default=2, ge=2)
 
-    def dropout_at(self, step: int, steps: int) -> float:
-        """The share of dropout at a step: small models learn fast with little, end well with much.
+    def dropout_at(self, epoch: int) -> float:
+        """The share of dropout in a pass over the data, counted from 0.
 
-        The growth is linear and ends with the last of the steps.
+        A small model learns fast with little, and the more often it has read the same pairs, the
+        more it needs to keep it from learning them by heart.
         """
-        done = (step - 1) / max(steps - 1, 1)
+        done = min(1.0, epoch / self.dropout_passes)
         return self.dropout_begin + (1 - self.dropout_begin) * done
 
     def agreement_at(self, step: int, steps: int) -> float:
@@ -184,7 +186,7 @@ class Trainer:
         tokens = sum(batch.tokens for batch in batches)
         # Seeding each step by its number makes resuming exact without saving a generator.
         torch.manual_seed(settings.seed * 1_000_003 + step * 1_009 + self.ranks.rank)
-        set_dropout(self.model, settings.dropout_at(step, self.steps))
+        set_dropout(self.model, settings.dropout_at(progress.place["epoch"]))
         self._ask_agreement(settings.agreement_at(step, self.steps))
         loss = self._backward([self.ranks.part(batch) for batch in batches], tokens)
         stop = 0.0 if self.stop_signal is None else 1.0

@@ -111,6 +111,7 @@ def test_resuming_at_any_step_even_at_the_border_of_a_window_or_an_epoch(
         "batch.window=30",
         "batch.tokens=80",
         "training.dropout_begin=0.3",
+        "training.dropout_passes=1",
         "training.agreement=2.5",
     )
     train_small(tmp_path / "undisturbed", corpus, *settings, steps=12)
@@ -132,12 +133,13 @@ def test_dropout_can_grow_from_nothing_to_all_of_it(tmp_path: Path, corpus: Corp
     losses = {}
     for name, (most, begin) in variants.items():
         settings = (f"model.dropout={most}", f"training.dropout_begin={begin}")
-        train_small(tmp_path / name, corpus, *settings, steps=6)
+        few_batches = ("batch.tokens=200", "training.dropout_passes=1")
+        train_small(tmp_path / name, corpus, *settings, *few_batches, steps=6)
         losses[name] = [each["loss"] for each in journal(tmp_path / name) if "rate" in each]
     assert losses["growing"][0] == losses["none"][0] != losses["full"][0]
     assert losses["growing"][-1] != losses["none"][-1]
-    begun_at_half = TrainingSettings(dropout_begin=0.5)
-    assert [begun_at_half.dropout_at(step, 5) for step in (1, 3, 5)] == [0.5, 0.75, 1.0]
+    begun_at_half = TrainingSettings(dropout_begin=0.5, dropout_passes=4)
+    assert [begun_at_half.dropout_at(epoch) for epoch in (0, 2, 4, 9)] == [0.5, 0.75, 1.0, 1.0]
 
 
 def test_agreement_is_asked_in_the_second_half(tmp_path: Path, corpus: Corpus) -> None:
