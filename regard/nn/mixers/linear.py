@@ -14,7 +14,7 @@ from regard.nn.mixers.places import Places, Reading
 from regard.nn.position import Position
 
 CHUNK = 64
-"""Places whose products are made at once; what came before them is a sum."""
+"""At most so many places have their products made at once; what came before them is a sum."""
 
 LEAST = 1e-6
 """Added to the sum of the weights, since the features can all but vanish."""
@@ -79,14 +79,13 @@ def _by_chunks(
 ) -> tuple[Tensor, Tensor, Tensor]:
     """Mix (B, H, T, K) and the sums after it: inside a chunk by products, across chunks by sums."""
     length = query.shape[2]
-    fill = -length % CHUNK
-    cut = [
-        functional.pad(x, (0, 0, 0, fill)).unflatten(2, (-1, CHUNK)) for x in (query, key, value)
-    ]
-    query, key, value = cut  # (B, H, chunks, CHUNK, K)
+    size = min(CHUNK, length)
+    fill = -length % size
+    cut = [functional.pad(x, (0, 0, 0, fill)).unflatten(2, (-1, size)) for x in (query, key, value)]
+    query, key, value = cut  # (B, H, chunks, size, K)
     totals = torch.cat([before[0][:, :, None], _outer(key, value)], dim=2).cumsum(dim=2)
     norms = torch.cat([before[1][:, :, None], key.sum(dim=3)], dim=2).cumsum(dim=2)
-    near = query @ key.transpose(-1, -2) * look_back(CHUNK)  # (B, H, chunks, CHUNK, CHUNK)
+    near = query @ key.transpose(-1, -2) * look_back(size)  # (B, H, chunks, size, size)
     mixed = near @ value + query @ totals[:, :, :-1]
     norm = near.sum(dim=-1, keepdim=True) + query @ norms[:, :, :-1, :, None] + LEAST
     mixed = (mixed / norm).flatten(2, 3)[:, :, :length]
