@@ -1,7 +1,7 @@
-"""What a budget buys: the recipe `tiny` from raw text to scores on the published yardstick.
+"""What a budget buys: a recipe from raw text to scores on the published yardstick.
 
 python -m benchmarks.quality --data ../shared/data/multi30k-tok --runs DIR
-    [--languages de fr] [--minutes 5 15 60] [--seed 1] [--output results.json]
+    [--recipe tiny] [--languages de fr] [--minutes 5 15 60] [--seed 1] [--output results.json]
 
 Tokenised lower-case text, beam 5, BLEU as sacreBLEU computes it without tokenising again. Runs that
 are there already are gone on with, and scored again if they are finished.
@@ -31,12 +31,14 @@ def files(data: Path, part: str, language: str, prefix: str = "") -> list[object
     ]
 
 
-def measure(data: Path, run: Path, language: str, minutes: float, seed: int) -> dict[str, Any]:
+def measure(
+    data: Path, run: Path, recipe: str, language: str, minutes: float, seed: int
+) -> dict[str, Any]:
     """Train for a budget and score; the minutes that passed include making the tokenizer."""
     began = time.time()
     regard(
         "train",
-        "tiny",
+        recipe,
         f"--run={run}",
         f"--minutes={minutes}",
         f"--seed={seed}",
@@ -50,13 +52,15 @@ def measure(data: Path, run: Path, language: str, minutes: float, seed: int) -> 
             regard("evaluate", run, "--tokenize=none", "--json", *files(data, part, language))
         )
         scores[part] = {each["name"]: each for each in found["scores"]}
-    return {"language": language, "budget": minutes, "passed": passed, "seed": seed, **scores}
+    told = {"recipe": recipe, "language": language, "budget": minutes, "seed": seed}
+    return {**told, "passed": passed, **scores}
 
 
 def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--data", type=Path, required=True)
     parser.add_argument("--runs", type=Path, required=True)
+    parser.add_argument("--recipe", default="tiny")
     parser.add_argument("--languages", nargs="+", default=["de", "fr"])
     parser.add_argument("--minutes", nargs="+", type=float, default=[5, 15, 60])
     parser.add_argument("--seed", type=int, default=1)
@@ -66,12 +70,12 @@ def main() -> None:
     results = []
     for minutes in chosen.minutes:
         for language in chosen.languages:
-            run = chosen.runs / f"{language}-{minutes:g}-{chosen.seed}"
-            row = measure(chosen.data, run, language, minutes, chosen.seed)
+            run = chosen.runs / f"{chosen.recipe}-{language}-{minutes:g}-{chosen.seed}"
+            row = measure(chosen.data, run, chosen.recipe, language, minutes, chosen.seed)
             results.append(row)
             bleu = row["test_2016_flickr"]["BLEU"]
             print(
-                f"en-{language}, {minutes:g} minutes ({row['passed']:.1f} passed): BLEU "
+                f"{chosen.recipe}, en-{language}, {minutes:g} minutes ({row['passed']:.1f} passed): BLEU "
                 f"{bleu['value']:.2f} ± {bleu['margin']:.2f} on test_2016, "
                 f"{row['val']['BLEU']['value']:.2f} on the validation data",
                 flush=True,
