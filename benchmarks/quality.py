@@ -75,9 +75,9 @@ def main() -> None:
             results.append(row)
             bleu = row["test_2016_flickr"]["BLEU"]
             print(
-                f"{chosen.recipe}, en-{language}, {minutes:g} minutes ({row['passed']:.1f} passed): BLEU "
-                f"{bleu['value']:.2f} ± {bleu['margin']:.2f} on test_2016, "
-                f"{row['val']['BLEU']['value']:.2f} on the validation data",
+                f"{chosen.recipe}, en-{language}, {minutes:g} minutes asked, "
+                f"{row['passed']:.1f} passed: BLEU {bleu['value']:.2f} ± {bleu['margin']:.2f} "
+                f"on test_2016, {row['val']['BLEU']['value']:.2f} on the validation data",
                 flush=True,
             )
             if chosen.output:

@@ -101,13 +101,15 @@ def generate(pairs: int, seed: int = 1, held_out: int = 1000) -> Corpus:
 
 
 def draw(count: int, chance: random.Random, seen: set[str]) -> list[Pair]:
-    """Draw new expressions, every length as likely as any other; `seen` grows.
+    """Draw new expressions, as many of 10 to 20 tokens as of 100 to 200; `seen` grows.
 
-    Of the shortest there are only hundreds, so one that is known gives way to another length.
+    What a list comes to is learned from short ones, and only then of use in long ones. Of the
+    shortest there are only hundreds, so one that is known gives way to another length.
     """
     drawn: list[Pair] = []
     while len(drawn) < count:
-        expression = " ".join(draw_list(chance, chance.randint(SHORTEST, LONGEST), DEEPEST))
+        length = round(SHORTEST * (LONGEST / SHORTEST) ** chance.random())
+        expression = " ".join(draw_list(chance, length, DEEPEST))
         if expression not in seen:
             seen.add(expression)
             drawn.append(Pair(expression, str(value_of(expression))))

@@ -103,8 +103,12 @@ def test_lengths_operators_and_answers_are_spread(corpus: Corpus) -> None:
     lengths = [len(pair.source.split()) for pair in corpus.train]
     assert min(lengths) == SHORTEST
     assert max(lengths) == LONGEST
-    quarters = Counter((length - SHORTEST) * 4 // (LONGEST - SHORTEST + 1) for length in lengths)
-    assert all(0.2 < quarters[quarter] / len(lengths) < 0.3 for quarter in range(4))
+    doublings = Counter(LONGEST // length for length in lengths if length < LONGEST)
+    shares = [
+        sum(doublings[times] for times in range(start, 2 * start)) / len(lengths)
+        for start in (1, 2, 4)
+    ]
+    assert all(0.13 < share < 0.23 for share in shares)
     operators = Counter(pair.source.split()[0] for pair in corpus.train)
     assert operators.keys() == OPERATORS.keys()
     assert min(operators.values()) > 0.2 * len(lengths)
