@@ -435,7 +435,7 @@ def _plan(run: Run, trainer: Trainer, batches: Batches, ranks: Ranks, display: D
         return int(shared)
     if budget.minutes is not None:
         with display.waiting("measuring how long a step takes"):
-            seconds = trainer.rehearse(min(8.0, budget.minutes * 3))
+            seconds = trainer.rehearse(min(30.0, budget.minutes * 1.5))
         steps = budget.minutes * 60 * TRAINING_SHARE / seconds
     elif budget.epochs is not None:
         steps = budget.epochs * batches.epoch_batches() / run.config.training.accumulate

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Annotated, Literal
 
 import torch
@@ -10,24 +9,27 @@ from pydantic import Field
 from torch import Tensor, nn
 
 from regard.config import Settings
+from regard.training.muon import Muon
+from regard.training.ranks import Ranks
 
 Share = Annotated[float, Field(ge=0, lt=1)]
 
 
 class OptimizerSettings(Settings):
-    """Adam (Kingma & Ba 2015) or AdamW (Loshchilov & Hutter 2019), with warm-up and decay.
+    """Adam (Kingma & Ba 2015), AdamW (Loshchilov & Hutter 2019) or Muon, with warm-up and decay.
 
     inverse_sqrt: peak x min(step / warmup, sqrt(warmup / step)), as in the Transformer paper.
     linear: the same rise, then straight down to zero at the end of the budget.
     """
 
-    kind: Literal["adam", "adamw"] = "adamw"
+    kind: Literal["adam", "adamw", "muon"] = "adamw"
     rate: float = Field(default=1e-3, gt=0)
     schedule: Literal["inverse_sqrt", "linear"] = "linear"
     warmup: int = Field(default=500, ge=1)
     betas: tuple[Share, Share] = (0.9, 0.98)
     epsilon: float = Field(default=1e-9, gt=0)
     weight_decay: float = Field(default=0.01, ge=0)
+    momentum: Share = 0.95  # of muon
     clip: float = Field(default=1.0, ge=0)  # largest norm of the gradient; 0: no limit
 
     def rate_at(self, step: int, steps: int) -> float:
@@ -39,10 +41,20 @@ class OptimizerSettings(Settings):
             return self.rate * float((warmup / step) ** 0.5)
         return self.rate * max(0.0, (steps + 1 - step) / (steps + 1 - warmup))
 
-    def build(self, parameters: Iterable[nn.Parameter]) -> torch.optim.Optimizer:
+    def build(self, model: nn.Module, ranks: Ranks) -> torch.optim.Optimizer:
+        if self.kind == "muon":
+            return Muon(
+                model,
+                ranks,
+                self.rate,
+                self.betas,
+                self.epsilon,
+                self.weight_decay,
+                self.momentum,
+            )
         kind = torch.optim.AdamW if self.kind == "adamw" else torch.optim.Adam
         return kind(
-            list(parameters),
+            list(model.parameters()),
             lr=self.rate,
             betas=self.betas,
             eps=self.epsilon,

@@ -111,12 +111,17 @@ class Ranks:
             return extra
         gradients = [p.grad if p.grad is not None else torch.zeros_like(p) for p in parameters]
         flat = torch.cat([each.flatten() for each in [*gradients, extra]])
-        with _together():
-            distributed.all_reduce(flat)
+        self.sum(flat)
         parts = flat.split([each.numel() for each in [*gradients, extra]])
         for parameter, part in zip(parameters, parts, strict=False):
             parameter.grad = part.view_as(parameter)
         return parts[-1]
+
+    def sum(self, tensor: Tensor) -> None:
+        """Sum a tensor over the processes, in place."""
+        if self.size > 1:
+            with _together():
+                distributed.all_reduce(tensor)
 
     def share(self, values: Sequence[float]) -> list[float]:
         """What the first process says, for all."""

@@ -115,7 +115,7 @@ class Trainer:
         self.display = display
         self.facts = facts
         self.ranks = ranks
-        self.optimizer = settings.optimizer.build(model.parameters())
+        self.optimizer = settings.optimizer.build(model, ranks)
         self.average = settings.average.build(model)
         self.progress = Progress()
         self.twice = False  # whether batches are computed twice, to compare
@@ -412,6 +412,7 @@ class Trainer:
         """How long a step takes, measured on the first batches without learning from them."""
         stream = self.batches.from_place(Place())
         before = {name: tensor.clone() for name, tensor in collect(self.model).items()}
+        optimizer = self.settings.optimizer.build(self.model, self.ranks)
         took: list[float] = []
         self.model.train()
         began = time.perf_counter()
@@ -423,11 +424,12 @@ class Trainer:
             self._backward([self.ranks.part(batch) for batch in batches], 1)
             self.ranks.sum_gradients(list(self.model.parameters()), torch.zeros(2))
             torch.nn.utils.clip_grad_norm_(self.model.parameters(), 1.0)
-            self.optimizer.zero_grad(set_to_none=True)
+            optimizer.step()
+            optimizer.zero_grad(set_to_none=True)
             took.append(time.perf_counter() - start)
             (more,) = self.ranks.share(
                 [float(len(took) < 3 or time.perf_counter() - began < seconds)]
             )
-        install(self.model, before)  # running statistics have moved
-        del took[0]  # the first step warms the machine up
+        install(self.model, before)
+        del took[: 1 + len(took) // 5]  # the first steps warm the machine up
         return sum(took) / len(took)

@@ -9,6 +9,7 @@ from torch import nn
 from regard.config import check
 from regard.problem import Misuse
 from regard.training.optim import OptimizerSettings, optimizer_tensors, restore_optimizer
+from regard.training.ranks import Ranks
 
 
 def test_the_inverse_square_root_schedule_is_that_of_the_paper() -> None:
@@ -39,8 +40,8 @@ def test_a_budget_smaller_than_the_warm_up_still_learns_and_never_exceeds_the_ra
     assert min(rates) > 0
 
 
-@pytest.mark.parametrize("kind", ["adam", "adamw"])
-def test_a_restored_optimiser_goes_on_bit_for_bit(kind: str) -> None:
+@pytest.mark.parametrize(("kind", "tensors"), [("adam", 6), ("adamw", 6), ("muon", 4)])
+def test_a_restored_optimiser_goes_on_bit_for_bit(kind: str, tensors: int) -> None:
     settings = OptimizerSettings(kind=kind)
 
     def steps(model: nn.Module, optimizer: torch.optim.Optimizer, numbers: range) -> None:
@@ -52,11 +53,11 @@ def test_a_restored_optimiser_goes_on_bit_for_bit(kind: str) -> None:
 
     torch.manual_seed(0)
     whole = nn.Linear(5, 3)
-    memory = settings.build(whole.parameters())
+    memory = settings.build(whole, Ranks())
     steps(whole, memory, range(3))
     half = nn.Linear(5, 3)
     half.load_state_dict(whole.state_dict())
-    again = settings.build(half.parameters())
+    again = settings.build(half, Ranks())
     restore_optimizer(again, {k: v.clone() for k, v in optimizer_tensors(memory).items()})
     steps(whole, memory, range(3, 6))
     steps(half, again, range(3, 6))
@@ -64,7 +65,7 @@ def test_a_restored_optimiser_goes_on_bit_for_bit(kind: str) -> None:
     assert torch.equal(whole.bias, half.bias)
     before, after = optimizer_tensors(memory), optimizer_tensors(again)
     assert before.keys() == after.keys()
-    assert len(before) == 6  # two moments and a count for each of two parameters
+    assert len(before) == tensors  # adam: two moments and a count for each parameter
     assert all(torch.equal(before[name], after[name]) for name in before)
 
 
