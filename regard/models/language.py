@@ -171,7 +171,7 @@ class RecurrentLanguage(Decoder):
         super().__init__()
         c = config
         self.beginning = nn.Parameter(torch.randn(c.width))
-        self.words = Embedding(tokens, Position(), c.dropout)
+        self.words = Embedding(tokens, Position(), c.dropout, c.token_dropout)
         self.stack = Stack(cell, c.width, c.width, c.layers, residual=False, dropout=c.dropout)
         self.dropout = Dropout(c.dropout)
 

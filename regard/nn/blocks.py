@@ -23,20 +23,31 @@ Placement = Literal["pre", "post"]
 
 
 class Embedding(nn.Module):
-    """Token vectors times sqrt(width), plus where they stand."""
+    """Token vectors times sqrt(width), plus where they stand.
+
+    In training some tokens may be left out, so that a line is not known by a few of its words
+    (Iyyer et al. 2015; for translation from few pairs Sennrich & Zhang 2019, arXiv 1905.11901).
+    """
 
     def __init__(
-        self, tokens: nn.Embedding, position: Position, dropout: float, scaled: bool = True
+        self,
+        tokens: nn.Embedding,
+        position: Position,
+        dropout: float,
+        token_dropout: float = 0.0,
+        scaled: bool = True,
     ) -> None:
         super().__init__()
         self.tokens = tokens
         self.position = position
+        self.token_dropout = Dropout(token_dropout)
         self.dropout = Dropout(dropout)
         self.scale = tokens.embedding_dim**0.5 if scaled else 1.0
 
     def forward(self, tokens: Tensor, start: int = 0) -> Tensor:
         """tokens (B, T) whose first column stands at `start`, to (B, T, D)."""
-        return self.dropout(self.position.add(self.tokens(tokens) * self.scale, start))
+        x = self.token_dropout.places(self.tokens(tokens) * self.scale)
+        return self.dropout(self.position.add(x, start))
 
 
 class Anatomy(Settings):
@@ -55,6 +66,7 @@ class Anatomy(Settings):
     farthest: int = Field(default=16, ge=1)  # for shaw, syntax: beyond it all is equally far
     scale_embeddings: bool = True
     dropout: float = Field(default=0.1, ge=0, lt=1)
+    token_dropout: float = Field(default=0.0, ge=0, lt=1)  # of whole tokens that are read
 
     def check_width(self) -> None:
         if self.width % self.heads:
@@ -64,7 +76,7 @@ class Anatomy(Settings):
 
     def embedding(self, tokens: nn.Embedding) -> Embedding:
         position = input_position(self.position, self.width, self.max_length)
-        return Embedding(tokens, position, self.dropout, self.scale_embeddings)
+        return Embedding(tokens, position, self.dropout, self.token_dropout, self.scale_embeddings)
 
     def self_attention(self, kind: MixerKind, number: int) -> Mixing:
         if kind == "none":

@@ -70,6 +70,12 @@ class Dropout(nn.Module):
             return x + y
         return _AddDropped.apply(x, y, self.threshold)
 
+    def places(self, x: Tensor) -> Tensor:
+        """x (B, T, D) with whole vectors left out."""
+        if not self.training or self.threshold == 0:
+            return x
+        return x * draw_mask(x.shape[:2], self.threshold)[:, :, None]
+
 
 def set_dropout(model: nn.Module, share: float) -> None:
     """Let every dropout in a model work with this share of its probability."""
