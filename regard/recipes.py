@@ -105,9 +105,11 @@ def multi30k() -> Config:
     config = ensemble()
     assert isinstance(config.model, EnsembleConfig)
     member = config.model.member.model_copy(update={"position": "shaw", "token_dropout": 0.1})
-    optimizer = config.training.optimizer.model_copy(update={"kind": "muon"})
-    training = config.training.model_copy(
-        update={"optimizer": optimizer, "dropout_passes": 30, "validation_lines": 2000}
+    training = TrainingSettings(
+        optimizer=OptimizerSettings(kind="muon", rate=16e-3, warmup=500, weight_decay=0.1),
+        dropout_begin=0.5,
+        dropout_passes=25,
+        validation_lines=2000,
     )
     model = config.model.model_copy(update={"member": member})
     return config.model_copy(update={"model": model, "training": training})
