@@ -1,7 +1,7 @@
 """What a budget buys: a recipe from raw text to scores on the published yardstick.
 
 python -m benchmarks.quality --data ../shared/data/multi30k-tok --runs DIR
-    [--recipe tiny] [--languages de fr] [--minutes 5 15 60] [--seed 1] [--output results.json]
+    [--recipe multi30k] [--languages de fr] [--minutes 5 15 60] [--seed 1] [--output results.json]
 
 Tokenised lower-case text, beam 5, BLEU as sacreBLEU computes it without tokenising again. Runs that
 are there already are gone on with, and scored again if they are finished.
@@ -60,7 +60,7 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--data", type=Path, required=True)
     parser.add_argument("--runs", type=Path, required=True)
-    parser.add_argument("--recipe", default="tiny")
+    parser.add_argument("--recipe", default="multi30k")
     parser.add_argument("--languages", nargs="+", default=["de", "fr"])
     parser.add_argument("--minutes", nargs="+", type=float, default=[5, 15, 60])
     parser.add_argument("--seed", type=int, default=1)
