@@ -17,7 +17,7 @@ from regard.cli import main
 def keep_first(optimizer: torch.optim.Optimizer, arguments: Any, options: Any) -> None:
     path = Path(os.environ["GRADIENTS"])
     if os.environ.get("RANK", "0") == "0" and not path.exists():
-        parameters = optimizer.param_groups[0]["params"]
+        parameters = [each for group in optimizer.param_groups for each in group["params"]]
         safetensors.torch.save_file({str(i): p.grad for i, p in enumerate(parameters)}, path)
 
 

@@ -15,17 +15,25 @@ from toy import journal, output, saved_steps, strays, tensors, wait_for_step
 Corpus = dict[str, Path]
 
 
+@pytest.fixture(scope="module", params=["adamw", "muon"])
+def optimizer(request: pytest.FixtureRequest) -> str:
+    """As a setting."""
+    return f"training.optimizer.kind={request.param}"
+
+
 @pytest.fixture(scope="module")
-def two(tmp_path_factory: pytest.TempPathFactory, corpus: Corpus) -> Path:
+def two(tmp_path_factory: pytest.TempPathFactory, corpus: Corpus, optimizer: str) -> Path:
     """An undisturbed run of two processes."""
     run = tmp_path_factory.mktemp("ranks") / "two"
-    finish(begin(run, corpus, 2))
+    finish(begin(run, corpus, 2, optimizer))
     return run
 
 
-def test_two_processes_compute_what_one_computes(tmp_path: Path, corpus: Corpus, two: Path) -> None:
+def test_two_processes_compute_what_one_computes(
+    tmp_path: Path, corpus: Corpus, optimizer: str, two: Path
+) -> None:
     one = tmp_path / "one"
-    finish(begin(one, corpus, 1))
+    finish(begin(one, corpus, 1, optimizer))
     first = safetensors.torch.load_file(f"{one}.gradients")
     second = safetensors.torch.load_file(f"{two}.gradients")
     assert first.keys() == second.keys()
@@ -45,10 +53,10 @@ def validations(run: Path) -> list[float]:
 
 
 def test_a_signal_saves_a_lost_process_is_replaced_and_the_end_is_the_same(
-    tmp_path: Path, corpus: Corpus, two: Path
+    tmp_path: Path, corpus: Corpus, optimizer: str, two: Path
 ) -> None:
     run = tmp_path / "run"
-    process = begin(run, corpus, 2)
+    process = begin(run, corpus, 2, optimizer)
     wait_for_step(process, run, 30)
     process.send_signal(signal.SIGTERM)
     said = output(process)
@@ -56,7 +64,7 @@ def test_a_signal_saves_a_lost_process_is_replaced_and_the_end_is_the_same(
     step = saved_steps(run)[-1]
     assert f"Saved at step {step}" in said
     assert max(record["step"] for record in journal(run)) == step < STEPS
-    process = begin(run, corpus, 2)
+    process = begin(run, corpus, 2, optimizer)
     wait_for_step(process, run, step + 25)
     workers = children(process)
     assert len(workers) == 2
