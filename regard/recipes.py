@@ -94,7 +94,7 @@ def tiny() -> Config:
 
 
 def ensemble() -> Config:
-    """Two of `tiny` that learn side by side and write by their mean: better, at twice the cost."""
+    """Two of `tiny` that learn side by side and write by their mean, at twice the cost."""
     config = tiny()
     assert isinstance(config.model, TransformerConfig)
     return config.model_copy(update={"model": EnsembleConfig(member=config.model)})

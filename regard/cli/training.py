@@ -39,7 +39,9 @@ def train(
         Optional[Path], typer.Option(help="Use the tokenizer of this run or SentencePiece model.")
     ] = None,
     steps: Annotated[Optional[int], typer.Option(min=1, help="Budget in updates.")] = None,
-    epochs: Annotated[Optional[float], typer.Option(help="Budget in passes over the data.")] = None,
+    epochs: Annotated[
+        Optional[float], typer.Option(help="Budget in passes; 30 if no budget is given.")
+    ] = None,
     minutes: Annotated[Optional[float], typer.Option(help="Budget in minutes.")] = None,
     save_every: Annotated[Optional[int], typer.Option(min=1, help="Steps between saves.")] = None,
     seed: Annotated[Optional[int], typer.Option(min=0, help="Another seed, another run.")] = None,

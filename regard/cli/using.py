@@ -194,7 +194,8 @@ def evaluate(
     gold_turned: GoldTurned = False,
     json: AsJson = False,
 ) -> None:
-    """BLEU, chrF, TER, exact match and perplexity on a test set, each with its signature.
+    """BLEU, chrF, TER, exact match and perplexity, each with its signature; without files on the
+    validation data of the run.
 
     A language model has its perplexity alone. With a gold alignment the error rate of word
     alignments by attention comes along.
