@@ -295,7 +295,7 @@ def _encode(
     elif tokenizer is not None:
         _same_tokenizers(run, Tokenizers.given(Path(tokenizer)))
     sides = run.tokenizers()
-    limit = run.config.batch.max_length
+    limit = run.config.max_pieces
     for part, stream in (("train", training), ("valid", validation)):
         if not run.has_store(part):
             keep_text = part == "valid" or settings.sampling > 0

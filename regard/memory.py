@@ -41,7 +41,7 @@ def bounded_memory(processes: int) -> Iterator[None]:
     import resource
 
     before = resource.getrlimit(resource.RLIMIT_DATA)
-    most = _number(Path("/proc/self/status"), "VmData:") + free // processes
+    most = 1024 * _number(Path("/proc/self/status"), "VmData:") + free // processes
     if before[0] not in (resource.RLIM_INFINITY, -1):
         most = min(most, before[0])
     resource.setrlimit(resource.RLIMIT_DATA, (most, before[1]))
@@ -56,17 +56,18 @@ def _free_memory() -> Optional[int]:
     if not sys.platform.startswith("linux"):
         return None
     meminfo = Path("/proc/meminfo")
-    free = _number(meminfo, "MemAvailable:") + _number(meminfo, "SwapFree:")
+    free = 1024 * (_number(meminfo, "MemAvailable:") + _number(meminfo, "SwapFree:"))
     group = Path("/sys/fs/cgroup")
     try:
         most = (group / "memory.max").read_text().strip()
         used = int((group / "memory.current").read_text())
+        used -= _number(group / "memory.stat", "inactive_file")  # files that were read: given back
         return free if most == "max" else max(0, min(free, int(most) - used))
     except (OSError, ValueError):  # not in a group of its own
         return free
 
 
 def _number(path: Path, name: str) -> int:
-    """The bytes that a file under /proc gives in kB."""
-    lines = path.read_text().splitlines()
-    return next(int(line.split()[1]) * 1024 for line in lines if line.startswith(name))
+    """What a file of the system gives under a name; under /proc it is in kB."""
+    lines = (line.split() for line in path.read_text().splitlines())
+    return next((int(words[1]) for words in lines if words and words[0] == name), 0)

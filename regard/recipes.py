@@ -76,6 +76,13 @@ class Config(Settings):
         return self.model.reads_source
 
     @property
+    def max_pieces(self) -> int:
+        """Pairs with more pieces on a side are not learned from: EOS must fit too."""
+        longest = self.model.longest
+        most = self.batch.max_length
+        return most if longest is None else min(most, longest - 1)
+
+    @property
     def reads_heads(self) -> bool:
         """True for a model whose positions are places in the dependency tree of the source."""
         return self.model.reads_trees

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import ctypes
 import multiprocessing
 import os
 import signal
+import sys
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
@@ -23,6 +25,8 @@ T = TypeVar("T")
 R = TypeVar("R")
 
 _work: Optional[Callable[[Any], Any]] = None
+
+_PARENT_DEATH_SIGNAL = 1  # PR_SET_PDEATHSIG of Linux's prctl(2)
 
 
 def cores() -> int:
@@ -44,7 +48,9 @@ def at_once(work: Callable[[T], R], workers: int) -> Iterator[Callable[[Iterable
         return
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
-    pool = ProcessPoolExecutor(workers, multiprocessing.get_context("fork"), _begin, (work,))
+    pool = ProcessPoolExecutor(
+        workers, multiprocessing.get_context("fork"), _begin, (work, os.getpid())
+    )
     try:
         yield lambda items: _in_order(pool, items, AHEAD * workers)
     except BaseException:
@@ -73,8 +79,18 @@ def _in_order(pool: ProcessPoolExecutor, items: Iterable[Any], most: int) -> Ite
         ) from None
 
 
-def _begin(work: Callable[[Any], Any]) -> None:
+def die_with(parent: int) -> None:
+    """End this process when the one that started it is killed; elsewhere than on Linux it must have
+    ended by now."""
+    if sys.platform.startswith("linux"):
+        ctypes.CDLL(None).prctl(_PARENT_DEATH_SIGNAL, signal.SIGKILL)
+    if os.getppid() != parent:
+        os._exit(1)
+
+
+def _begin(work: Callable[[Any], Any], parent: int) -> None:
     global _work
+    die_with(parent)
     _work = work
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the process that started us
     torch.set_num_threads(1)

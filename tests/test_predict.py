@@ -5,10 +5,14 @@ from __future__ import annotations
 import gc
 import os
 import signal
+import subprocess
+import sys
+import time
 import tracemalloc
 from collections.abc import Iterator
 from pathlib import Path
 
+import numpy as np
 import pytest
 from toy import ABLE, some_lines, train_small, turned, write_corpus
 
@@ -153,3 +157,39 @@ def test_what_goes_wrong_in_a_worker_is_told_here() -> None:
 
     with pytest.raises(Misuse, match="This cannot be"), at_once(work, 2) as run:
         list(run(range(100)))
+
+
+def test_workers_end_with_the_process_that_started_them(tmp_path: Path) -> None:
+    script = tmp_path / "script.py"
+    script.write_text(
+        "import os, time\n"
+        "from regard.workers import at_once\n"
+        "def work(number):\n"
+        "    print(os.getpid(), flush=True)\n"
+        "    time.sleep(600)\n"
+        "with at_once(work, 2) as run:\n"
+        "    list(run(range(2)))\n"
+    )
+    command = [sys.executable, str(script)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        workers = [int(process.stdout.readline()) for _ in range(2)]
+        process.kill()
+    deadline = time.monotonic() + 30
+    while any(map(alive, workers)) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert not any(map(alive, workers))
+
+
+def alive(process: int) -> bool:
+    listed = ["ps", "-o", "stat=", "-p", str(process)]
+    state = subprocess.run(listed, capture_output=True, text=True, check=False).stdout
+    return bool(state.strip()) and not state.startswith("Z")
+
+
+def test_pairs_that_do_not_fit_the_places_of_a_model_are_left_out(tmp_path: Path) -> None:
+    own = ("model.position=learned", "model.max_length=4")
+    run = train_small(tmp_path / "run", write_corpus(tmp_path), *own, steps=30)
+    store = run.store("train")
+    assert store.skipped > 10
+    assert 0 < int(store.source.lengths(np.arange(len(store))).max()) <= 3

@@ -51,6 +51,7 @@ class Store:
 
     def __init__(self, folder: Path, meta: dict[str, Any]) -> None:
         self.skipped: int = meta["skipped"]
+        self.max_length: int = meta["max_length"]
         self.has_text: bool = meta["text"]
         self.source, self.target = (_map(folder, meta, side, "ids") for side in _SIDES)
         if self.has_text:
@@ -85,7 +86,7 @@ class Store:
             if not meta["pairs"]:
                 raise Misuse(
                     f"No pair is left: all have more than {max_length} pieces on a side; "
-                    "raise batch.max_length."
+                    "raise batch.max_length, or model.max_length where that is smaller."
                 )
             write_json(folder / _META, meta)
         except OSError as error:
@@ -224,7 +225,7 @@ class Batches:
             self._sampler(tokenizer, [self._seed, epoch, window + 1, side])
             for side, tokenizer in enumerate((self._tokenizers.source, self._tokenizers.target), 1)
         )
-        limit = self._settings.max_length
+        limit = self._store.max_length
         target = Ragged.of([row[:limit] for row in cut_target(targets)])
         if self._store.heads is None:
             return Ragged.of([row[:limit] for row in cut_source(sources)]), target, None

@@ -55,11 +55,16 @@ class Family(Settings):
         """Whether its positions are places in the dependency tree of the source."""
         return False
 
+    @property
+    def longest(self) -> Optional[int]:
+        """The most pieces on a side, EOS included, if there is a limit."""
+        return None
+
 
 class Model(nn.Module, ABC):
     """Anything that learns from sentence pairs and turns a source into targets."""
 
-    longest: Optional[int] = None  # the most pieces on a side, EOS included, if there is a limit
+    longest: Optional[int] = None  # that of its family
     reads_source: bool = True  # a language model reads none
 
     @abstractmethod

@@ -53,13 +53,17 @@ class ConvolutionalConfig(Family):
             raise ValueError("sinusoidal positions need an even width")
         return self
 
+    @property
+    def longest(self) -> Optional[int]:
+        return self.max_length if self.position == "learned" else None
+
     def build(self, source_size: int, target_size: int) -> EncoderDecoder:
         source, target, weight = share_embeddings(source_size, target_size, self.width, self.tying)
         return EncoderDecoder(
             ConvolutionalEncoder(self, source),
             ConvolutionalDecoder(self, target),
             Projection(weight, self.smoothing, target_size),
-            longest=self.max_length if self.position == "learned" else None,
+            longest=self.longest,
         )
 
     @classmethod

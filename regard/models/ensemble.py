@@ -7,7 +7,7 @@ import math
 from collections.abc import Iterable
 from dataclasses import replace
 from functools import reduce
-from typing import Annotated, Literal, Union, cast
+from typing import Annotated, Literal, Optional, Union, cast
 
 import torch
 from pydantic import Field
@@ -40,6 +40,10 @@ class EnsembleConfig(Family):
     @property
     def reads_trees(self) -> bool:
         return self.member.reads_trees
+
+    @property
+    def longest(self) -> Optional[int]:
+        return self.member.longest
 
     @property
     def tying(self) -> str:
@@ -105,11 +109,11 @@ class _Outputs(Output):
         self.members = nn.ModuleList(members)
 
     def scores(self, hidden: Tensor, state: State) -> Tensor:
-        chances = (
-            member.scores(part, own).softmax(dim=-1)
+        logs = (
+            member.scores(part, own).log_softmax(dim=-1)
             for member, part, own in self._each(hidden, state)
         )
-        return reduce(torch.add, chances).log()
+        return reduce(torch.logaddexp, logs)  # a sum of probabilities would lose the small ones
 
     def loss(self, hidden: Tensor, state: State, target: Tensor, mask: Tensor) -> Loss:
         losses = [

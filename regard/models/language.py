@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal, cast
+from typing import Literal, Optional, cast
 
 import torch
 from pydantic import Field, model_validator
@@ -67,6 +67,10 @@ class LanguageConfig(Anatomy, Family):
             if getattr(self, name) != type(self).model_fields[name].default:
                 raise ValueError(f"'{name}' is for cell=attention alone, and this is {self.cell}")
 
+    @property
+    def longest(self) -> Optional[int]:
+        return self.max_length if self.position == "learned" else None
+
     def build(self, source_size: int, target_size: int) -> EncoderDecoder:
         tokens = embed(target_size, self.width)
         tied = self.tying == "target"
@@ -75,7 +79,7 @@ class LanguageConfig(Anatomy, Family):
             NoSource(self.width),
             self._decoder(tokens),
             Projection(weight, self.smoothing, target_size),
-            longest=self.max_length if self.position == "learned" else None,
+            longest=self.longest,
         )
         model.reads_source = False
         return model

@@ -53,14 +53,18 @@ class TransformerConfig(Anatomy, Family):
     def reads_trees(self) -> bool:
         return self.position == "syntax"
 
+    @property
+    def longest(self) -> Optional[int]:
+        limited = self.position == "learned" or "linformer" in self.mixers
+        return self.max_length if limited else None
+
     def build(self, source_size: int, target_size: int) -> EncoderDecoder:
         source, target, weight = share_embeddings(source_size, target_size, self.width, self.tying)
-        limited = self.position == "learned" or "linformer" in self.mixers
         return EncoderDecoder(
             TransformerEncoder(self, source),
             TransformerDecoder(self, target),
             Projection(weight, self.smoothing, target_size),
-            longest=self.max_length if limited else None,
+            longest=self.longest,
         )
 
     @classmethod

@@ -48,7 +48,7 @@ class _AddDropped(torch.autograd.Function):
 
 
 class Dropout(nn.Module):
-    """Srivastava et al. 2014, with the probability rounded to a multiple of 1/256.
+    """Srivastava et al. 2014, with the probability rounded to a multiple of 1/256 below one.
 
     Drawing one Bernoulli number an element costs a quarter of a training step of a small
     Transformer on a CPU; one 64-bit integer serves eight elements here. The scale uses the
@@ -57,7 +57,7 @@ class Dropout(nn.Module):
 
     def __init__(self, probability: float) -> None:
         super().__init__()
-        self.most = self.threshold = round(probability * 256)
+        self.most = self.threshold = min(255, round(probability * 256))
 
     def forward(self, x: Tensor) -> Tensor:
         if not self.training or self.threshold == 0:

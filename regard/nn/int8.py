@@ -15,7 +15,8 @@ from regard.nn.state import State
 class Int8Linear(nn.Module):
     """W x + b, each row of W rounded to 255 steps of its own and x to 128 as it comes.
 
-    Seven bits for x, because processors without a dot product of bytes add pairs in 16 bits.
+    Seven bits for x, because processors without a dot product of bytes add pairs in 16 bits. The
+    steps of x are those of its whole batch, so a row depends a little on the others.
     """
 
     def __init__(self, weight: Tensor, bias: Optional[Tensor]) -> None:
@@ -49,7 +50,7 @@ class Int8Projection(Projection):
 
 
 def use_int8(model: nn.Module) -> None:
-    """Put eight-bit products in place of every linear map and the output; not to train with."""
+    """Put eight-bit products in place of every `nn.Linear` and the output; not to train with."""
     for module in list(model.modules()):
         for name, part in list(module.named_children()):
             if isinstance(part, nn.Linear):

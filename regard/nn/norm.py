@@ -61,7 +61,6 @@ class BatchNorm(nn.Module):
 
     @torch.no_grad()
     def _remember(self, mean: Tensor, variance: Tensor) -> None:
-        # a step that is left out because something is not finite must leave nothing behind
         if bool((mean + variance).isfinite().all()):
             self.mean.lerp_(mean, MOMENTUM)
             self.variance.lerp_(variance, MOMENTUM)

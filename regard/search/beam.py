@@ -15,6 +15,9 @@ from regard.nn.state import State
 from regard.search.best import best_continuations, first_rows, look_over
 from regard.search.rules import Hypothesis, Observer, Search, Step, begun_with
 
+NOTHING = Hypothesis((), -math.inf, -math.inf)
+"""What is found where every score is NaN or infinite."""
+
 
 class Beam(Search):
     """Keeps `beam` hypotheses a sentence until `finished` of them have ended or the limit comes.
@@ -26,7 +29,7 @@ class Beam(Search):
     beam: int = Field(default=5, ge=1, le=1024)
     best: int = Field(default=1, ge=1)
     finished: Optional[int] = Field(default=None, ge=1)  # None: as many as the beam is wide
-    length_penalty: float = Field(default=1.0, ge=0)
+    length_penalty: float = Field(default=1.0, ge=0, le=10)
     scored: bool = True  # False: greedy search tells no probabilities, and is a tenth faster
 
     _observer: Optional[Observer] = PrivateAttr(default=None)
@@ -51,7 +54,9 @@ class Beam(Search):
             if self._observer is not None:
                 self._observer(live.tokens, live.totals)
             state, live = self._let_go(state, live)
-        return [sorted(each, key=lambda found: -found.score)[: self.best] for each in done]
+        return [
+            sorted(each, key=lambda found: -found.score)[: self.best] or [NOTHING] for each in done
+        ]
 
     def observed(self, observer: Observer) -> Beam:
         telling = self.model_copy(update={"best": self.beam, "scored": True})

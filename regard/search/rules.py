@@ -35,8 +35,8 @@ class Hypothesis:
 class Search(Settings, ABC):
     """A way to find targets; its settings are the whole of it."""
 
-    longest_ratio: float = Field(default=2.0, gt=0)
-    longest_extra: int = Field(default=20, ge=1)
+    longest_ratio: float = Field(default=2.0, gt=0, le=1000)
+    longest_extra: int = Field(default=20, ge=1, le=1_000_000)
 
     def limits(self, lengths: Tensor) -> Tensor:
         """The most tokens, EOS included, for sources of these lengths (B,)."""

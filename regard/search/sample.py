@@ -40,7 +40,8 @@ class Sample(Search):
             scores, state = step(tokens[:, -1:], state)
             logs = scores.log_softmax(dim=1)
             rule_out(logs, begun_with(prefix, length - 1, self.best))
-            chances = cut_tail(logs / self.temperature, self.top_k, self.top_p).softmax(dim=-1)
+            tempered = (logs - logs.amax(dim=1, keepdim=True)) / self.temperature
+            chances = cut_tail(tempered, self.top_k, self.top_p).softmax(dim=-1)
             drawn = torch.multinomial(chances, 1, generator=generator)
             drawn = drawn.masked_fill((ended | (limits == length))[:, None], EOS)
             totals += logs.gather(1, drawn)[:, 0].masked_fill(ended, 0.0)

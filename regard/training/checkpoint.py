@@ -85,12 +85,12 @@ class Checkpoints:
         try:
             shutil.rmtree(temporary, ignore_errors=True)
             temporary.mkdir(parents=True)
-            contents = {
-                f"{name}.safetensors": safetensors.torch.save(dict(group))
-                for name, group in groups.items()
-            }
-            contents["progress.json"] = json.dumps(progress).encode()
-            listed = {name: _write(temporary / name, data) for name, data in contents.items()}
+            listed = {}
+            for name, group in groups.items():  # one at a time: each is copied while it is written
+                file = f"{name}.safetensors"
+                listed[file] = _write(temporary / file, safetensors.torch.save(dict(group)))
+            told = json.dumps(progress).encode()
+            listed["progress.json"] = _write(temporary / "progress.json", told)
             manifest: dict[str, Any] = {
                 "step": step,
                 "best": best,
@@ -182,8 +182,8 @@ class Checkpoints:
                 shutil.rmtree(going, ignore_errors=True)
 
 
-SAVE_ERRORS = (OSError, SafetensorError)
-"""What a full disk or a read-only folder raises during a save."""
+SAVE_ERRORS = (OSError, SafetensorError, MemoryError)
+"""What a full disk, a read-only folder or full memory raises during a save."""
 
 
 def _write(path: Path, data: bytes) -> dict[str, Any]:

@@ -11,6 +11,8 @@ from torch import Tensor, nn
 from regard.data.batch import Batch
 from regard.models.base import Model
 
+FINE = "a value that is fine when computed again"
+
 
 def name_culprit(model: Model, batches: Iterable[Batch]) -> str:
     """The first module whose output, or else the first parameter whose gradient, is not finite."""
@@ -41,7 +43,7 @@ def name_culprit(model: Model, batches: Iterable[Batch]) -> str:
     for name, parameter in model.named_parameters():
         if parameter.grad is not None and not bool(parameter.grad.isfinite().all()):
             return f"the gradient of {name}"
-    return "a value that is fine when computed again"
+    return FINE
 
 
 def _finite(value: Any) -> bool:
@@ -50,6 +52,12 @@ def _finite(value: Any) -> bool:
     if isinstance(value, tuple):
         return all(_finite(part) for part in value)
     return True
+
+
+def statistics(model: nn.Module) -> list[Tensor]:
+    """What a model gathers while it is trained but does not learn, as batch normalisation does."""
+    kept = model.state_dict(keep_vars=True).values()
+    return [each for each in kept if not isinstance(each, nn.Parameter)]
 
 
 def out_of_memory(error: BaseException) -> bool:

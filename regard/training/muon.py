@@ -114,7 +114,7 @@ class Muon(torch.optim.Optimizer):
 
 def apart(stacked: Tensor) -> list[Tensor]:
     """Maps stacked in one matrix, as queries, keys and values are, each by itself: k times as many
-    outputs as inputs are k square maps."""
+    outputs as inputs are taken for k square maps, those of a feed-forward network too."""
     outputs, inputs = stacked.shape
     return list(stacked.split(inputs)) if outputs % inputs == 0 else [stacked]
 

@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -23,8 +24,12 @@ from regard.data.batch import Batch
 from regard.problem import Problem
 
 PATIENCE = timedelta(hours=24)
-"""How long processes wait for one that still works, as on a large corpus; a dead one is noticed
-at once."""
+"""How long processes that have met wait for one that still works, as on a large corpus; a dead one
+is noticed at once."""
+
+
+class Lost(Problem):
+    """Another process is gone, and perhaps has said why."""
 
 
 @dataclass(frozen=True)
@@ -46,12 +51,24 @@ class Ranks:
         return Ranks(distributed.get_rank(), size)
 
     @staticmethod
-    def meet(place: Path, rank: int, size: int) -> Ranks:
-        """Meet at a file the processes that `with_peers` started."""
+    def meet(
+        place: Path, rank: int, size: int, peers: Sequence[subprocess.Popen[bytes]] = ()
+    ) -> Ranks:
+        """Meet at a file the processes that `with_peers` started.
+
+        Once the group is being formed nothing can be noticed any more, so all wait here first.
+        """
         if sys.platform.startswith("linux"):
             os.environ.setdefault("GLOO_SOCKET_IFNAME", "lo")  # they are all on this machine
         store, _, _ = next(rendezvous(f"file://{place}", rank, size))
-        store.set_timeout(timedelta(minutes=5))
+        store.set(f"here {rank}", "yes")
+        while not store.check([f"here {number}" for number in range(size)]):
+            if any(peer.poll() is not None for peer in peers):
+                raise Lost(
+                    "A further process of this run could not begin: free some memory, or set "
+                    "training.processes=1."
+                )
+            time.sleep(0.02)
         with _together():
             distributed.init_process_group(
                 "gloo", store=store, rank=rank, world_size=size, timeout=PATIENCE
@@ -75,20 +92,24 @@ class Ranks:
         with tempfile.TemporaryDirectory(prefix="regard-") as folder:
             place = Path(folder) / "meeting"
             arguments = [sys.executable, "-m", "regard.peer", str(run), str(place)]
-            peers = [
-                subprocess.Popen(
-                    [*arguments, str(rank), str(size)],
-                    env=environment,
-                    stdin=subprocess.DEVNULL,
-                    start_new_session=True,  # Ctrl-C reaches the first alone, which tells them
-                )
-                for rank in range(1, size)
-            ]
+            peers: list[subprocess.Popen[bytes]] = []
             try:
-                yield Ranks.meet(place, 0, size)
-            except BaseException:
+                for rank in range(1, size):
+                    peers.append(
+                        subprocess.Popen(
+                            [*arguments, str(rank), str(size), str(os.getpid())],
+                            env=environment,
+                            stdin=subprocess.DEVNULL,
+                            start_new_session=True,  # Ctrl-C reaches the first, which tells them
+                        )
+                    )
+                yield Ranks.meet(place, 0, size, peers)
+            except BaseException as error:
                 for peer in peers:
                     peer.terminate()
+                told = Path(f"{place}.problem")
+                if isinstance(error, Lost) and told.exists():
+                    raise Problem(told.read_text(encoding="utf-8")) from None
                 raise
             finally:
                 if distributed.is_initialized():
@@ -132,6 +153,17 @@ class Ranks:
             distributed.broadcast(tensor, src=0)
         return tensor.tolist()
 
+    def tell(self, text: str) -> list[str]:
+        """What each process says, cut to 200 bytes."""
+        said = text.encode()[:200]
+        rows = torch.zeros(self.size, 200)
+        rows[self.rank, : len(said)] = torch.tensor(list(said), dtype=torch.float32)
+        self.sum(rows)
+        return [
+            bytes(int(byte) for byte in row if byte).decode(errors="replace")
+            for row in rows.tolist()
+        ]
+
     def wait(self) -> None:
         if self.size > 1:
             with _together():
@@ -169,7 +201,7 @@ def _together() -> Iterator[None]:
         yield
     except RuntimeError as error:
         reason = str(error).splitlines()[0]
-        raise Problem(
+        raise Lost(
             f"Another process of this run was lost ({reason}): the same command goes on from the "
             "last checkpoint."
         ) from None

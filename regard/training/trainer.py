@@ -24,7 +24,7 @@ from regard.problem import Problem
 from regard.training.average import AverageSettings
 from regard.training.checkpoint import SAVE_ERRORS, Checkpoint, Checkpoints
 from regard.training.display import Display
-from regard.training.guard import halves, name_culprit, out_of_memory
+from regard.training.guard import FINE, halves, name_culprit, out_of_memory, statistics
 from regard.training.journal import Journal
 from regard.training.optim import OptimizerSettings, optimizer_tensors, restore_optimizer
 from regard.training.ranks import Ranks
@@ -144,7 +144,7 @@ class Trainer:
     def run(self) -> Progress:
         """Train to the end of the budget, or until told to stop."""
         self.model.train()
-        previous = self._listen() if self.ranks.first or self.ranks.size > 1 else {}
+        previous = self._listen()
         try:
             with self.display.training(self.steps, self.progress.step):
                 self._loop()
@@ -164,13 +164,14 @@ class Trainer:
                 last = progress.step == self.steps
                 progress.due = last or progress.step % settings.validate_every == 0
             best = False
-            earlier = progress.best, progress.best_loss, progress.best_step
+            earlier = progress.best, progress.best_loss, progress.best_step, progress.stale
             if progress.due and not stopping:
                 best, stopping = self._validate()
             must = stopping or progress.finished
             saving = must or best or progress.step % settings.save_every == 0
             if saving and not self._save(must):
-                progress.best, progress.best_loss, progress.best_step = earlier
+                progress.best, progress.best_loss, progress.best_step, stale = earlier
+                progress.stale = stale + 1 if best else progress.stale
             if self.problem is not None:
                 raise self.problem
             if stopping:
@@ -184,8 +185,8 @@ class Trainer:
         taken = [next(stream) for _ in range(settings.accumulate)]
         batches = [batch for batch, _ in taken]
         tokens = sum(batch.tokens for batch in batches)
-        # Seeding each step by its number makes resuming exact without saving a generator.
-        torch.manual_seed(settings.seed * 1_000_003 + step * 1_009 + self.ranks.rank)
+        self._seed(step)
+        gathered = [each.clone() for each in statistics(self.model)]
         set_dropout(self.model, settings.dropout_at(progress.place["epoch"]))
         self._ask_agreement(settings.agreement_at(step, self.steps))
         loss = self._backward([self.ranks.part(batch) for batch in batches], tokens)
@@ -207,11 +208,15 @@ class Trainer:
             progress.loss += loss
             progress.tokens += tokens
         else:
-            self._not_finite(step, [self.ranks.part(batch) for batch in batches])
+            self._not_finite(step, [self.ranks.part(batch) for batch in batches], gathered)
         self.optimizer.zero_grad(set_to_none=True)
         progress.seconds += time.perf_counter() - began
         alone = self.ranks.size == 1
         return self._agreed(self.stop_signal is not None if alone else float(shared[1]) > 0)
+
+    def _seed(self, step: int) -> None:
+        """Seeding each step by its number makes resuming exact without saving a generator."""
+        torch.manual_seed(self.settings.seed * 1_000_003 + step * 1_009 + self.ranks.rank)
 
     def _agreed(self, stop: bool) -> bool:
         """What all processes decided; one that got no signal itself ends as if it had."""
@@ -256,12 +261,13 @@ class Trainer:
     def _asked(self, batch: Batch) -> Batch:
         return batch.twice() if self.twice else batch
 
-    def _not_finite(self, step: int, batches: list[Batch]) -> None:
-        """Name where a NaN or infinity arose; the update is left out, so it is never saved."""
-        self.optimizer.zero_grad(set_to_none=True)
-        torch.manual_seed(self.settings.seed * 1_000_003 + step * 1_009 + self.ranks.rank)
-        asked = [self._asked(batch) for batch in batches if len(batch)]
-        culprit = name_culprit(self.model, asked)
+    def _not_finite(self, step: int, batches: list[Batch], gathered: list[Tensor]) -> None:
+        """Name where a NaN or infinity arose; the update is left out, so it is never saved, nor
+        is what was gathered during the step."""
+        culprits = self.ranks.tell(self._culprit(step, batches))
+        culprit = next((each for each in culprits if each != FINE), FINE)
+        for kept, before in zip(statistics(self.model), gathered, strict=True):
+            kept.copy_(before)
         self.progress.skipped += 1
         self._write("not_finite", {"where": culprit})
         self.display.note(f"Step {step} was left out: {culprit} is not finite.")
@@ -271,6 +277,18 @@ class Trainer:
                 "training.optimizer.rate and give the same command with a new run; the last "
                 "good checkpoint is kept."
             )
+
+    def _culprit(self, step: int, batches: list[Batch]) -> str:
+        """Compute the step once more and look; other processes may know better."""
+        self.optimizer.zero_grad(set_to_none=True)
+        self._seed(step)
+        asked = [self._asked(batch) for batch in batches if len(batch)]
+        try:
+            return name_culprit(self.model, asked)
+        except (MemoryError, RuntimeError) as error:
+            if not out_of_memory(error):
+                raise
+            return "something in a batch that does not fit in memory as a whole"
 
     def _record(self) -> None:
         progress = self.progress
@@ -377,7 +395,8 @@ class Trainer:
                     progress.step, groups, asdict(progress), self.facts, progress.best_step
                 )
             except SAVE_ERRORS as error:
-                text = f"The checkpoint of step {progress.step} could not be saved ({error})"
+                reason = str(error) or "no memory"
+                text = f"The checkpoint of step {progress.step} could not be saved ({reason})"
                 if must:
                     raise Problem(f"{text}: free some space and give the same command.") from None
                 self.display.note(f"{text}; training goes on, the last one is intact.")

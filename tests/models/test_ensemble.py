@@ -54,3 +54,13 @@ def test_the_recipe_can_be_changed_by_path() -> None:
     assert (config.model.members, config.model.member.layers) == (3, 2)
     with pytest.raises(Misuse, match=r"model\.members"):
         override(find_recipe("ensemble"), ["model.members=1"])
+
+
+def test_what_is_very_improbable_keeps_its_probability() -> None:
+    models = [model.eval() for model in members()]
+    with torch.no_grad():
+        for model in models:
+            model.output.weight.mul_(300)
+    logs = together(models).choices(BATCH)
+    assert float(logs.min()) < -150  # its exponential is zero
+    assert bool(logs.isfinite().all())

@@ -75,3 +75,9 @@ def test_a_share_of_the_probability_can_be_set_for_a_whole_model() -> None:
     assert torch.equal(model(x), x)
     set_dropout(model, 1.0)
     assert float((model[0](x) == 0).float().mean()) == pytest.approx(0.5, abs=0.01)
+
+
+def test_something_is_kept_at_any_probability() -> None:
+    dropped = Dropout(0.999)(torch.ones(100_000))
+    assert bool(dropped.isfinite().all())
+    assert float(dropped.mean()) == pytest.approx(1, abs=0.3)

@@ -436,3 +436,12 @@ def test_mixers_are_taken_in_turn() -> None:
     encoder = config.build(20, 20).encoder
     kinds = [type(layer.attention.core).__name__ for layer in encoder.layers]
     assert kinds == ["Window", "Full", "Window", "Full"]
+
+
+def test_a_window_wider_than_the_line_costs_no_more_than_the_line() -> None:
+    for measure in (in_encoder, in_decoder):
+        narrow, wide = (
+            measure(build("window", sizes=MixerSizes(neighbourhood=places)), 40)
+            for places in (80, 4000)
+        )
+        assert wide <= narrow

@@ -230,3 +230,19 @@ def test_the_best_continuations_are_those_of_the_whole_vocabulary(
     real = totals.isfinite()
     found = (hypotheses * choices + tokens)[real]
     assert torch.equal(found, expected.indices[real[:, : expected.indices.shape[1]]])
+
+
+@pytest.mark.parametrize("beam", [1, 3])
+def test_scores_that_are_not_finite_give_an_empty_target_and_no_error(beam: int) -> None:
+    def step(tokens: Tensor, state: State) -> tuple[Tensor, State]:
+        return torch.full((len(tokens), SIZE), math.nan), state.advance((), by=1)
+
+    found = Beam(beam=beam).find(step, State((), ()), torch.tensor([4, 2]))
+    assert [[each.tokens for each in best] for best in found] == [[()], [()]]
+    assert found[0][0].log_probability == -math.inf
+
+
+def test_sampling_may_be_as_cold_as_numbers_go() -> None:
+    coldest = find(Sample(temperature=1e-40), seed=3, limits=[6, 6])
+    greedy = find(Beam(beam=1), seed=3, limits=[6, 6])
+    assert [best[0].tokens for best in coldest] == [best[0].tokens for best in greedy]

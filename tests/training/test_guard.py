@@ -323,3 +323,19 @@ def test_an_error_that_is_not_lack_of_memory_is_not_hidden(
     changed(monkeypatch, change)
     with pytest.raises(RuntimeError, match="a bug"):
         train_small(tmp_path / "run", corpus)
+
+
+def test_a_step_that_is_left_out_leaves_no_statistics_behind(
+    tmp_path: Path, corpus: Corpus, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    changed(monkeypatch, spoil("decoder.layers.0.feed_forward", 3, float("nan")))
+    run = tmp_path / "run"
+    train_small(run, corpus, "model.normalisation=batch", steps=3, save_every=1)
+    second, third = (
+        safetensors.torch.load_file(run / f"checkpoints/step-{step}/weights.safetensors")
+        for step in (2, 3)
+    )
+    means = [name for name in second if name.endswith((".mean", ".variance"))]
+    assert len(means) > 4
+    for name in means:
+        assert torch.equal(second[name], third[name]), name

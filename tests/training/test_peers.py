@@ -6,6 +6,7 @@ import json
 import os
 import signal
 import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -20,6 +21,9 @@ from toy import (
     tensors,
     wait_for_step,
 )
+
+from regard.problem import Problem
+from regard.training.ranks import Ranks
 
 Corpus = dict[str, Path]
 STEPS = 120
@@ -129,3 +133,17 @@ def test_a_signal_to_the_first_process_stops_all(
     finish(run, corpus)
     assert tensors(run, STEPS) == tensors(undisturbed, STEPS)
     assert journal(run) == journal(undisturbed)
+
+
+def test_a_peer_that_cannot_begin_is_noticed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "executable", "/bin/false")
+    with pytest.raises(Problem, match="could not begin"), Ranks().with_peers(tmp_path, 2):
+        pass
+
+
+def test_what_went_wrong_in_a_peer_is_said_by_the_first(tmp_path: Path) -> None:
+    nowhere = tmp_path / "nowhere"  # the peer finds no run there
+    with pytest.raises(Problem, match="nowhere"), Ranks().with_peers(nowhere, 2) as ranks:
+        ranks.wait()

@@ -26,7 +26,7 @@ BLIND_TO_PLACES = ("linear", "linformer")
 class MixerSizes(Settings):
     """Sizes that only one kind of mixer has."""
 
-    neighbourhood: int = Field(default=64, ge=1)  # window: places seen, the own in the middle
+    neighbourhood: int = Field(default=64, ge=1)  # window: half before a place, half after
     block: int = Field(default=32, ge=1)  # bigbird: places in a block
     global_blocks: int = Field(default=1, ge=0)  # bigbird
     random_blocks: int = Field(default=2, ge=0)  # bigbird

@@ -34,8 +34,9 @@ class Window(SoftmaxMixer):
         self.reach = neighbourhood // 2
 
     def forward(self, query: Tensor, key: Tensor, value: Tensor, places: Places) -> Tensor:
-        band = Band(self.reach, self.reach, 0, query.shape[2])
-        mask = places.once(("window", self.reach), lambda: band.mask(places.real))
+        reach = min(self.reach, query.shape[2])  # a short line costs no more than itself
+        band = Band(reach, reach, 0, query.shape[2])
+        mask = places.once(("window", reach), lambda: band.mask(places.real))
         return self._mix(query, key, value, mask, band, 0)
 
     def start(self, rows: int) -> Memory:
@@ -51,7 +52,7 @@ class Window(SoftmaxMixer):
         if reading.length == 1:
             mixed = self._step(query, key, value, reading)
         else:
-            band = Band(self.reach, 0, kept, reading.length)
+            band = Band(min(self.reach, kept + reading.length), 0, kept, reading.length)
             mask = reading.once(
                 ("window", self.reach), lambda: band.mask(torch.ones(len(key), key.shape[2]) > 0)
             )
