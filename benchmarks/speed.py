@@ -1,6 +1,7 @@
 """Training and decoding beside the peers, in alternating runs; prints ratios with their spread.
 
 python -m benchmarks.speed --data ../shared/data/multi30k [--rounds 3] [--output results.json]
+    [--parts tiny base greedy beam]
 
 Each measurement is a process of its own and the systems take turns, so that what else the machine
 does falls on all of them; only the ratios mean anything.
@@ -21,6 +22,7 @@ from benchmarks.workload import SIZES, prepare, targets
 
 TRAINING = ["regard", "hugging_face", "plain_torch"]
 DECODING = ["regard", "hugging_face", "ctranslate2"]
+BEAMS = {"greedy": "1", "beam": "5"}
 
 
 def measure(module: str, system: str, what: str, folder: Path, seconds: float) -> float:
@@ -72,25 +74,24 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--seconds", type=float, default=12)
     parser.add_argument("--output", type=Path)
-    parser.add_argument("--skip-base", action="store_true")
+    parser.add_argument("--parts", nargs="+", choices=[*SIZES, *BEAMS], default=[*SIZES, *BEAMS])
     chosen = parser.parse_args()
     results: dict[str, object] = {"peak_gigaflops": peak_gigaflops()}
     print(f"peak of this machine: {results['peak_gigaflops']:.0f} GFLOP/s in float32")
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
+    with tempfile.TemporaryDirectory() as scratch:
+        folder = Path(scratch)
         prepare(chosen.data, folder)
         print(f"our output has the {targets(folder):,} pieces of the target side")
-        for size in ["tiny"] if chosen.skip_base else ["tiny", "base"]:
+        for size in [part for part in chosen.parts if part in SIZES]:
             seconds = chosen.seconds if size == "tiny" else 2 * chosen.seconds
             rounds = chosen.rounds if size == "tiny" else 1
             speeds = compare("train_one", TRAINING, size, folder, seconds, rounds)
             results[f"training {size}"] = report(f"training {size}", "tokens/s", speeds)
             share = median(speeds["regard"]) * training_flops(size, targets(folder)) / 1e9
             print(f"  {share / float(str(results['peak_gigaflops'])):.0%} of the peak")
-        for beam in ("1", "5"):
-            speeds = compare(
-                "decode_one", DECODING, beam, folder, chosen.seconds / 2, chosen.rounds
-            )
+        for name in [part for part in chosen.parts if part in BEAMS]:
+            beam, seconds = BEAMS[name], chosen.seconds / 2
+            speeds = compare("decode_one", DECODING, beam, folder, seconds, chosen.rounds)
             results[f"decoding beam {beam}"] = report(f"beam {beam}", "sentences/s", speeds)
     if chosen.output:
         chosen.output.write_text(json.dumps(results, indent=1) + "\n")

@@ -2,21 +2,39 @@
 
 from __future__ import annotations
 
+import torch
 from torch import Tensor, nn
 
 from regard.nn.output import Projection
+from regard.nn.state import State
+
+
+class PackedProjection(Projection):
+    """The scores of the vocabulary by oneDNN, with its weights in the order it likes best; half
+    the time of torch's own product for some tens of rows, three quarters for hundreds."""
+
+    def __init__(self, weight: Tensor, smoothing: float) -> None:
+        super().__init__(weight, smoothing, len(weight))
+        self.packed = torch.ops.mkldnn._reorder_linear_weight(weight.detach().contiguous())
+
+    def scores(self, hidden: Tensor, state: State) -> Tensor:
+        product = torch.ops.mkldnn._linear_pointwise
+        scores: Tensor = product(hidden, self.packed, None, "none", [], "")
+        return scores
 
 
 def lay_out_for_search(model: nn.Module) -> None:
-    """Let the weights of every product lie input by input instead of output by output.
+    """Let the weights of every linear map lie input by input instead of output by output, and those
+    of the output as oneDNN wants them. Not to train with.
 
-    A product of some tens of rows then takes three quarters of the time, of eight rows half. An
-    output that shared its weights with an embedding gets its own. Not to train with.
+    A product of some tens of rows then takes three quarters of the time, of eight rows half.
     """
-    for part in model.modules():
-        if isinstance(part, nn.Linear | Projection):
-            weight = part.rows if isinstance(part, Projection) else part.weight
-            part.weight = nn.Parameter(_by_input(weight.detach()), requires_grad=False)
+    for module in list(model.modules()):
+        for name, part in list(module.named_children()):
+            if isinstance(part, nn.Linear):
+                part.weight = nn.Parameter(_by_input(part.weight.detach()), requires_grad=False)
+            elif isinstance(part, Projection) and torch.backends.mkldnn.is_available():
+                setattr(module, name, PackedProjection(part.rows, part.smoothing))
 
 
 def _by_input(weight: Tensor) -> Tensor:

@@ -7,7 +7,7 @@ from torch import nn
 
 from regard.data.batch import Padded
 from regard.models.transformer import TransformerConfig
-from regard.nn.layout import lay_out_for_search
+from regard.nn.layout import PackedProjection, lay_out_for_search
 from regard.search.beam import Beam
 
 
@@ -20,7 +20,8 @@ def test_a_model_laid_out_for_search_translates_as_before() -> None:
     lay_out_for_search(model)
     products = [part for part in model.modules() if isinstance(part, nn.Linear)]
     assert products
-    assert all(part.weight.t().is_contiguous() for part in [*products, model.output])
+    assert all(part.weight.t().is_contiguous() for part in products)
+    assert isinstance(model.output, PackedProjection) == torch.backends.mkldnn.is_available()
     assert model.decoder.embedding.tokens.weight.is_contiguous()  # a lookup reads whole rows
     after = model.generate(source, Beam(beam=3))
     assert [best[0].tokens for best in before] == [best[0].tokens for best in after]
