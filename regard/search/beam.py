@@ -69,10 +69,9 @@ class Beam(Search):
         """One more token for every hypothesis: the best go on, those that end are done."""
         sentences, copies = live.totals.shape
         only = begun_with(live.prefix, live.length, copies)
-        tops, level = look_over(scores, only, self.scored)
-        before = live.totals - level.view(sentences, copies)
-        ending = scores[:, EOS].view(sentences, copies) + before
-        totals, parents, tokens = best_continuations(scores, tops, before, self.beam)
+        scores, tops = look_over(scores, only, self.scored)
+        ending = scores[:, EOS].view(sentences, copies) + live.totals
+        totals, parents, tokens = best_continuations(scores, tops, live.totals, self.beam)
         totals.masked_fill_((live.limits == live.length + 1)[:, None], -math.inf)
         counts = self._finish(ending, totals, live, done)
         if copies < self.beam:

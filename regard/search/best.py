@@ -20,28 +20,14 @@ BLOCK = 64
 FIRST = EOS + 1
 """Nothing before it can go on with a target, so blocks begin here."""
 
-CHUNK = 2**17
-"""Scores that are looked through at a time: they and their exponentials stay in the cache."""
-
 
 def look_over(scores: Tensor, only: Optional[Tensor], scored: bool) -> tuple[Tensor, Tensor]:
-    """Rule out what may not follow in scores (R, V), see `rule_out`; gives the highest of what is
-    left in each block (R, blocks), and if they are to be scored the log of the sum of exponentials
-    of each row (R,): what makes scores log-probabilities."""
-    tops, levels = [], []
-    rows = max(1, CHUNK // scores.shape[1])
-    for start in range(0, len(scores), rows):
-        part = scores[start : start + rows]
-        levels.append(_level(part) if scored else part.new_zeros(len(part)))
-        rule_out(part, None if only is None else only[start : start + rows])
-        tops.append(_tops(part))
-    return torch.cat(tops), torch.cat(levels)
-
-
-def _level(scores: Tensor) -> Tensor:
-    """torch's logsumexp, with fewer passes over (R, V)."""
-    highest = scores.amax(dim=1, keepdim=True)
-    return (scores - highest).exp_().sum(dim=1).log_().add_(highest[:, 0])
+    """scores (R, V) without what may not follow, see `rule_out`, as log-probabilities if they are
+    to be told; and the highest of each block (R, blocks)."""
+    if scored:
+        scores = scores.log_softmax(dim=1)
+    rule_out(scores, only)
+    return scores, _tops(scores)
 
 
 def _tops(scores: Tensor) -> Tensor:

@@ -222,8 +222,7 @@ def test_the_best_continuations_are_those_of_the_whole_vocabulary(
     logs = (logs + before.view(-1, 1)).view(2, -1)
     expected = logs.topk(min(count, logs.shape[1]), dim=1)
 
-    tops, level = look_over(scores, only, scored)
-    totals, hypotheses, tokens = best_continuations(scores, tops, before - level.view(2, 3), count)
+    totals, hypotheses, tokens = best_continuations(*look_over(scores, only, scored), before, count)
     assert totals.shape == hypotheses.shape == tokens.shape == (2, count)
     torch.testing.assert_close(totals[:, : expected.values.shape[1]], expected.values)
     assert (totals[:, expected.values.shape[1] :] == -math.inf).all()
