@@ -225,7 +225,7 @@ class Batches:
             self._sampler(tokenizer, [self._seed, epoch, window + 1, side])
             for side, tokenizer in enumerate((self._tokenizers.source, self._tokenizers.target), 1)
         )
-        limit = self._store.max_length
+        limit = min(self._settings.max_length, self._store.max_length)
         target = Ragged.of([row[:limit] for row in cut_target(targets)])
         if self._store.heads is None:
             return Ragged.of([row[:limit] for row in cut_source(sources)]), target, None
