@@ -130,7 +130,7 @@ def measure(run: Run, lines: Lines, metrics: TextMetrics, say: Callable[[str], N
     model, checkpoint = run.model(say)
     sides, search, trees = run.tokenizers(), run.config.search, run.config.reads_heads
     parameters = sum(parameter.numel() for parameter in model.parameters())
-    lay_out_for_search(model)  # gives weights that were shared a copy, so they are counted before
+    lay_out_for_search(model)  # replaces weights, so they are counted before
     greedy = override(search, ["beam=1", "best=1", "scored=false"])
     wide = override(search, [f"beam={WIDE}", "best=1", "scored=true"])
     draft, translate = (
