@@ -33,8 +33,15 @@ def lay_out_for_search(model: nn.Module) -> None:
         for name, part in list(module.named_children()):
             if isinstance(part, nn.Linear):
                 part.weight = nn.Parameter(_by_input(part.weight.detach()), requires_grad=False)
-            elif isinstance(part, Projection) and torch.backends.mkldnn.is_available():
-                setattr(module, name, PackedProjection(part.rows, part.smoothing))
+            elif isinstance(part, Projection):
+                setattr(module, name, _for_search(part))
+
+
+def _for_search(output: Projection) -> Projection:
+    rows = output.rows.detach()
+    if torch.backends.mkldnn.is_available():
+        return PackedProjection(rows, output.smoothing)
+    return Projection(_by_input(rows), output.smoothing, len(rows))
 
 
 def _by_input(weight: Tensor) -> Tensor:
