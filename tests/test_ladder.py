@@ -15,7 +15,6 @@ from typing import Any
 
 import pytest
 import sacrebleu
-import torch
 from toy import (
     ABLE,
     SMALL,
@@ -214,8 +213,7 @@ def test_decoding_is_timed_as_translate_does_it(
         (5, True),
         (1, False),
     ]
-    packed = torch.backends.mkldnn.is_available()
-    assert all(isinstance(each.model.output, PackedProjection) == packed for each in made)
+    assert all(isinstance(each.model.output, PackedProjection) for each in made)
 
 
 def test_a_greedy_search_without_scores_can_be_measured(

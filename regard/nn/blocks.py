@@ -221,7 +221,7 @@ class FeedForward(nn.Module):
         self.contract = linear(inner, width)
 
     def forward(self, x: Tensor) -> Tensor:
-        return self.contract(torch.relu_(self.expand(x)))
+        return self.contract(torch.relu(self.expand(x)))
 
 
 class SelfLayer(nn.Module):

@@ -9,13 +9,11 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from regard.nn.product import pack, times
 from regard.nn.state import State
 
 CHUNK, LEAST_ROWS = 2**20, 256
 """Scores held at a time during the loss: about what stays in a cache, but never fewer rows."""
-
-LINE = 16
-"""Numbers in a line of the cache."""
 
 
 @dataclass(frozen=True)
@@ -67,11 +65,8 @@ class Projection(Output):
         return self.weight[: self.size]
 
     def scores(self, hidden: Tensor, state: State) -> Tensor:
-        if torch.is_grad_enabled():
-            return hidden @ self.rows.t()
-        rows = hidden.flatten(0, 1)
-        room = room_for_scores(rows, len(rows), self.size)
-        return torch.mm(rows, self.rows.t(), out=room).unflatten(0, hidden.shape[:2])
+        rows = self.rows
+        return hidden @ rows.t() if torch.is_grad_enabled() else times(hidden, rows)
 
     def narrow(self, choices: Tensor) -> Projection:
         return Projection(self.weight.t()[:, choices].t(), self.smoothing, len(choices))
@@ -88,12 +83,6 @@ class Projection(Output):
         return Loss(total, likelihood)
 
 
-def room_for_scores(like: Tensor, rows: int, choices: int) -> Tensor:
-    """(rows, choices) with each row at the beginning of a line of the cache: a product into rows
-    that begin anywhere takes up to half as long again."""
-    return like.new_empty(rows, -(-choices // LINE) * LINE)[:, :choices]
-
-
 def set_agreement(model: nn.Module, weight: float) -> None:
     """Let every output in a model ask that two passes over a row agree."""
     for part in model.modules():
@@ -106,9 +95,8 @@ class _ChunkedLoss(torch.autograd.Function):
 
     The scores of a batch (tokens x vocabulary) are the largest tensor of a small model; made in
     chunks they stay in the cache, and the gradient is ready before the chunk is forgotten. Each
-    chunk is passed over as rarely as can be: exponentials are left unnormalised, and dividing by
-    their sum, the right tokens and the smoothing are put in where only (tokens x width) or
-    (vocabulary x width) is touched.
+    chunk is passed over as rarely as can be: the right tokens and the smoothing are put in where
+    only (tokens x width) or (vocabulary x width) is touched.
     """
 
     @staticmethod
@@ -116,21 +104,21 @@ class _ChunkedLoss(torch.autograd.Function):
         ctx: Any, hidden: Tensor, weight: Tensor, target: Tensor, smoothing: float
     ) -> tuple[Tensor, Tensor]:
         """hidden (N, D), weight (V, D), target (N,)."""
-        choices, wanted = weight.shape[0], any(ctx.needs_input_grad)
-        hidden_slope, weight_slope = torch.empty_like(hidden), torch.zeros_like(weight)
+        choices, width = weight.shape
+        wanted = any(ctx.needs_input_grad)
+        by_choice, by_column = pack(weight), pack(weight.t())
+        hidden_slope, weight_slope = torch.empty_like(hidden), weight.new_zeros(width, choices)
         normaliser = hidden.new_empty(len(target))  # log of the sum of exponentials
         rows = max(LEAST_ROWS, CHUNK // choices)
-        space = room_for_scores(hidden, min(rows, len(target)), choices)
         for start in range(0, len(target), rows):
             part = hidden[start : start + rows]
-            scores = torch.mm(part, weight.t(), out=space[: len(part)])
-            highest = scores.amax(dim=1, keepdim=True)
-            powers = scores.sub_(highest).exp_()
-            total = powers.sum(dim=1, keepdim=True)
-            normaliser[start : start + rows] = (highest + total.log())[:, 0]
+            scores = times(part, by_choice)
+            chances = scores.softmax(dim=1)
+            normaliser[start : start + rows] = scores.amax(dim=1) - chances.amax(dim=1).log()
             if wanted:
-                torch.mm(powers, weight, out=hidden_slope[start : start + rows]).div_(total)
-                weight_slope.addmm_(powers.t(), part / total)
+                hidden_slope[start : start + rows] = times(chances, by_column)
+                weight_slope += times(part.t(), chances.t())
+        weight_slope = weight_slope.t().contiguous()
         likelihood, spread = _right_tokens(
             hidden, weight, target, smoothing, normaliser, hidden_slope, weight_slope
         )
@@ -164,8 +152,9 @@ class _AgreeingLoss(torch.autograd.Function):
         agreement: float,
     ) -> tuple[Tensor, Tensor]:
         """hidden (2 N, D) and target (2 N,), the second half like the first; weight (V, D)."""
-        half, choices = len(target) // 2, weight.shape[0]
-        hidden_slope, weight_slope = torch.empty_like(hidden), torch.zeros_like(weight)
+        half, (choices, width) = len(target) // 2, weight.shape
+        by_choice, by_column = pack(weight), pack(weight.t())
+        hidden_slope, weight_slope = torch.empty_like(hidden), weight.new_zeros(width, choices)
         normaliser = torch.empty_like(hidden[:, 0])
         apart = hidden.new_zeros(())
         right = (hidden * weight[target]).sum(dim=1)
@@ -174,7 +163,7 @@ class _AgreeingLoss(torch.autograd.Function):
             stop = min(start + rows, half)
             place = torch.cat([torch.arange(start, stop), torch.arange(start, stop) + half])
             part = hidden[place]
-            logs = (part @ weight.t()).log_softmax(dim=1)
+            logs = times(part, by_choice).log_softmax(dim=1)
             normaliser[place] = right[place] - logs.gather(1, target[place, None])[:, 0]
             p, q = logs.exp().chunk(2)
             d = torch.sub(*logs.chunk(2))
@@ -183,10 +172,10 @@ class _AgreeingLoss(torch.autograd.Function):
             slope, constant = logs, 1 + 1 / agreement
             torch.add(d, (constant - forth)[:, None], out=slope[: len(p)]).mul_(p).sub_(q)
             torch.sub((constant - back)[:, None], d, out=slope[len(p) :]).mul_(q).sub_(p)
-            hidden_slope[place] = slope @ weight
-            weight_slope.addmm_(slope.t(), part)
+            hidden_slope[place] = times(slope, by_column)
+            weight_slope += times(part.t(), slope.t())
         hidden_slope *= agreement
-        weight_slope *= agreement
+        weight_slope = weight_slope.t().contiguous() * agreement
         likelihood, spread = _right_tokens(
             hidden, weight, target, smoothing, normaliser, hidden_slope, weight_slope
         )
