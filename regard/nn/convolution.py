@@ -10,7 +10,7 @@ from torch.nn import functional
 
 from regard.nn.attention import Core, KeysValues
 from regard.nn.dropout import Dropout
-from regard.nn.linear import linear
+from regard.nn.linear import Linear, linear
 
 HALF = 0.5**0.5
 """(x + y) sqrt(1/2) has the variance of x and y where these are independent."""
@@ -31,7 +31,7 @@ class Convolution(nn.Module):
         self.inputs = inputs
         self.dilation = dilation
         self.reach = (kernel - 1) * dilation
-        self.weigh = nn.Linear(kernel * inputs, outputs)
+        self.weigh = Linear(kernel * inputs, outputs)
         nn.init.normal_(self.weigh.weight, std=(gain / (kernel * inputs)) ** 0.5)
         nn.init.zeros_(self.weigh.bias)
 

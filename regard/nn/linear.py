@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
-from torch import nn
+from torch import Tensor, nn
+
+from regard.nn.product import affine
 
 
-def linear(inputs: int, outputs: int, parts: int = 1) -> nn.Linear:
+class Linear(nn.Linear):
+    """W x + b, faster than torch's in training where it is large."""
+
+    def forward(self, input: Tensor) -> Tensor:
+        return affine(input, self.weight, self.bias)
+
+
+def linear(inputs: int, outputs: int, parts: int = 1) -> Linear:
     """Glorot weights and no bias to begin with; `parts` maps stacked in one start as if alone."""
-    made = nn.Linear(inputs, outputs)
+    made = Linear(inputs, outputs)
     for part in made.weight.detach().chunk(parts):
         nn.init.xavier_uniform_(part)
     nn.init.zeros_(made.bias)

@@ -1,12 +1,17 @@
-"""Products with large matrices: by oneDNN where torch has it, which is faster than torch's own for
-thousands of columns."""
+"""Large products: by oneDNN where torch has it, which is faster than torch's own."""
 
 from __future__ import annotations
 
+from typing import Any, Optional
+
 import torch
 from torch import Tensor
+from torch.nn import functional
 
 AVAILABLE = torch.backends.mkldnn.is_available()
+
+LARGE = 80_000_000
+"""Multiplications of a product from which on it is worth that oneDNN plans for its shape."""
 
 
 def pack(matrix: Tensor) -> Tensor:
@@ -17,16 +22,37 @@ def pack(matrix: Tensor) -> Tensor:
     return packed
 
 
-def times(rows: Tensor, matrix: Tensor) -> Tensor:
+def times(rows: Tensor, matrix: Tensor, bias: Optional[Tensor] = None) -> Tensor:
     """rows (..., K) times a matrix (N, K), packed or not, to (..., N). Has no gradient.
 
     oneDNN plans for each new shape, which takes as long as a small product: so it is for few
     shapes, or large ones.
     """
     if not _served(rows):
-        return rows @ matrix.t()
-    product: Tensor = torch.ops.mkldnn._linear_pointwise(rows, matrix, None, "none", [], "")
+        return functional.linear(rows, matrix, bias)
+    product: Tensor = torch.ops.mkldnn._linear_pointwise(rows, matrix, bias, "none", [], "")
     return product
+
+
+def affine(x: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
+    """W x + b of x (..., K), with a gradient."""
+    large = AVAILABLE and torch.is_grad_enabled() and x.numel() * len(weight) >= LARGE
+    return _Affine.apply(x, weight, bias) if large else functional.linear(x, weight, bias)
+
+
+class _Affine(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
+        rows = x.flatten(0, -2).contiguous()
+        ctx.save_for_backward(rows, weight)
+        return times(rows, weight, bias).unflatten(0, x.shape[:-1])
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        rows, weight = ctx.saved_tensors  # (M, K), (N, K)
+        slopes = gradients[0].flatten(0, -2).contiguous()  # (M, N)
+        of_rows = times(slopes, weight.t()).unflatten(0, gradients[0].shape[:-1])
+        return of_rows, slopes.t() @ rows, slopes.sum(dim=0)
 
 
 def by_input(matrix: Tensor) -> Tensor:

@@ -11,6 +11,7 @@ from torch.nn import functional
 
 from regard.nn.dropout import Dropout
 from regard.nn.linear import linear
+from regard.nn.product import affine
 
 CellKind = Literal["rnn", "gru", "lstm"]
 
@@ -43,7 +44,7 @@ class Cell(nn.Module, ABC):
 
     def enter(self, x: Tensor) -> Tensor:
         """W x + b, for one step or all at once: (..., inputs) to (..., gates x D)."""
-        return functional.linear(x, self.of_input, self.bias)
+        return affine(x, self.of_input, self.bias)
 
     @abstractmethod
     def step(self, entered: Tensor, memory: Memory) -> Memory:
