@@ -113,8 +113,9 @@ class _ChunkedLoss(torch.autograd.Function):
         for start in range(0, len(target), rows):
             part = hidden[start : start + rows]
             scores = times(part, by_choice)
-            chances = scores.softmax(dim=1)
-            normaliser[start : start + rows] = scores.amax(dim=1) - chances.amax(dim=1).log()
+            highest = scores.amax(dim=1)
+            chances = torch.softmax(scores, dim=1, out=scores)
+            normaliser[start : start + rows] = highest - chances.amax(dim=1).log()
             if wanted:
                 hidden_slope[start : start + rows] = times(chances, by_column)
                 weight_slope += times(part.t(), chances.t())
