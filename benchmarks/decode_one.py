@@ -1,17 +1,18 @@
-"""One measurement of decoding speed, in a process of its own: prints sentences a second.
+"""One system that decodes the sentences of the workload again and again, until it is stopped.
 
-python -m benchmarks.decode_one SYSTEM BEAM FOLDER SECONDS
+python -m benchmarks.decode_one SYSTEM BEAM WORKLOAD FOLDER
 
-Every system decodes the same source sentences of real text to exactly 15 target tokens with
-random weights of the tiny Transformer, so that all do the same work.
+FOLDER/run/journal.jsonl gets a line each time it has decoded all. Every system decodes the same
+source sentences of real text to exactly 15 target tokens with random weights of the tiny
+Transformer, so that all do the same work.
 """
 
 from __future__ import annotations
 
 import sys
-import time
 from collections.abc import Callable
 from contextlib import ExitStack
+from itertools import count
 from pathlib import Path
 
 import torch
@@ -25,6 +26,7 @@ from regard.models.base import EncoderDecoder
 from regard.models.transformer import TransformerConfig
 from regard.nn.layout import lay_out_for_search
 from regard.search.beam import Beam
+from regard.training.journal import Journal
 from regard.workers import at_once, cores
 
 LENGTH = 15
@@ -124,16 +126,14 @@ SYSTEMS = {"regard": regard, "hugging_face": hugging_face, "ctranslate2": ctrans
 
 
 def main() -> None:
-    system, beam, folder, seconds = sys.argv[1], int(sys.argv[2]), Path(sys.argv[3]), sys.argv[4]
-    rows = sources(folder)
-    decode = SYSTEMS[system](beam, folder)
-    decode(rows[:: SENTENCES // ROWS])
-    done, began = 0, time.perf_counter()
-    while time.perf_counter() - began < float(seconds):
+    system, beam, workload, folder = sys.argv[1], int(sys.argv[2]), *map(Path, sys.argv[3:5])
+    rows = sources(workload)
+    decode = SYSTEMS[system](beam, workload)
+    (folder / "run").mkdir()
+    journal = Journal(folder / "run" / "journal.jsonl")
+    for number in count(1):
         decode(rows)
-        done += len(rows)
-    print(done / (time.perf_counter() - began))
-    _open.close()
+        journal.add("train", number, {})
 
 
 if __name__ == "__main__":

@@ -1,14 +1,14 @@
-"""One measurement of training speed, in a process of its own: prints target tokens a second.
+"""One system that trains on the batches of the workload, one after the other, until it is stopped.
 
-python -m benchmarks.train_one SYSTEM SIZE FOLDER SECONDS
+python -m benchmarks.train_one SYSTEM SIZE WORKLOAD FOLDER
+
+FOLDER/run/journal.jsonl gets a line for each batch.
 """
 
 from __future__ import annotations
 
 import math
 import sys
-import tempfile
-import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -21,8 +21,8 @@ from regard.data.batch import BOS, PAD, Batch
 from regard.experiment import train
 from regard.training.journal import Journal
 
-WARM_UP = 3
-"""Batches before the time counts."""
+LENGTH = 1000
+"""Steps of which none is the last."""
 
 Step = Callable[[Batch], None]
 
@@ -95,55 +95,43 @@ def plain_torch(size: Size) -> Step:
     return step
 
 
-def regard(name: str, folder: Path, seconds: float) -> float:
+def regard(name: str, workload: Path, folder: Path) -> None:
     """`regard train` itself, with all it does at a step, on the same tokenizer and batches."""
-    steps = WARM_UP + max(5, round(seconds * (2.5 if name == "tiny" else 0.2)))
-    with tempfile.TemporaryDirectory() as run:
-        settings = [
+    train(
+        name,
+        source=workload / "train.source",
+        target=workload / "train.target",
+        valid_source=workload / "valid.source",
+        valid_target=workload / "valid.target",
+        tokenizer=workload,
+        run=folder / "run",
+        steps=LENGTH,
+        settings=[
             f"model.dropout={DROPOUT}",
             "training.dropout_begin=1",
             "training.agreement=0",
             "batch.tokens=4096",
             "training.metric=loss",
-            f"training.validate_every={steps}",
-            f"training.save_every={steps}",
+            f"training.validate_every={LENGTH}",
+            f"training.save_every={LENGTH}",
             "training.log_every=1",
-        ]
-        train(
-            name,
-            source=folder / "train.source",
-            target=folder / "train.target",
-            valid_source=folder / "valid.source",
-            valid_target=folder / "valid.target",
-            tokenizer=folder,
-            run=Path(run) / "run",
-            steps=steps,
-            settings=settings,
-            quiet=True,
-        )
-        records = [r for r in Journal(Path(run) / "run" / "journal.jsonl") if r["event"] == "train"]
-    speeds = [record["tokens_per_second"] for record in records[WARM_UP:]]
-    return len(speeds) / sum(1 / speed for speed in speeds)
+        ],
+        quiet=True,
+    )
 
 
 def main() -> None:
-    system, size, folder, seconds = sys.argv[1], sys.argv[2], Path(sys.argv[3]), float(sys.argv[4])
+    system, size, workload, folder = *sys.argv[1:3], Path(sys.argv[3]), Path(sys.argv[4])
     if system == "regard":
-        print(regard(size, folder, seconds))
+        regard(size, workload, folder)
         return
     torch.manual_seed(1)
     step = {"hugging_face": hugging_face, "plain_torch": plain_torch}[system](SIZES[size])
-    work = batches(folder, 40)
-    for batch in work[:WARM_UP]:
+    (folder / "run").mkdir()
+    journal = Journal(folder / "run" / "journal.jsonl")
+    for number, batch in enumerate(batches(workload, LENGTH), 1):
         step(batch)
-    tokens, began = 0, time.perf_counter()
-    while time.perf_counter() - began < seconds:
-        for batch in work[WARM_UP:]:
-            step(batch)
-            tokens += batch.tokens
-            if time.perf_counter() - began >= seconds:
-                break
-    print(tokens / (time.perf_counter() - began))
+        journal.add("train", number, {})
 
 
 if __name__ == "__main__":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -53,9 +54,9 @@ def targets(folder: Path) -> int:
     return Tokenizers.load(folder).target.size
 
 
-def batches(folder: Path, count: int, tokens: int = 4096) -> list[Batch]:
-    """The first batches of an epoch, of about `tokens` padded target tokens each."""
+def batches(folder: Path, count: int, tokens: int = 4096) -> Iterator[Batch]:
+    """The batches of `regard train`, of at most `tokens` padded tokens on a side each."""
     order = Batches(
         Store.open(folder / "store"), BatchSettings(tokens=tokens), Tokenizers.load(folder), 1
     )
-    return [batch for batch, _ in islice(order.from_place(Place()), count)]
+    return (batch for batch, _ in islice(order.from_place(Place()), count))
