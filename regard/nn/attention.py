@@ -59,6 +59,13 @@ def scale(query: Tensor, scaled: bool) -> Tensor:
     return query / math.sqrt(query.shape[-1]) if scaled else query
 
 
+def scale_ahead(project: nn.Linear, width: int, heads: int) -> None:
+    """Scale the queries in the map that makes them, its first `width` outputs."""
+    with torch.no_grad():
+        for weights in (project.weight, project.bias):
+            weights[:width] /= math.sqrt(width // heads)
+
+
 def weigh(query: Tensor, key: Tensor, mask: Optional[Tensor]) -> Tensor:
     """The weights (B, H, T, S) of scaled queries."""
     scores = query @ key.transpose(-1, -2)
@@ -123,6 +130,12 @@ class CrossAttention(nn.Module):
         self.core = Core(scaled)
         self.core.across = True
         self.output = linear(width, width)
+
+    def scale_ahead(self) -> None:
+        """Let queries come scaled from their map, for search; not to train with."""
+        if self.core.scaled:
+            scale_ahead(self.query, self.query.out_features, self.heads)
+            self.core.scaled = False
 
     def prepare(self, source: Tensor) -> KeysValues:
         """Keys and values (B, H, S, K) of the encoded source (B, S, D)."""

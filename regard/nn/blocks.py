@@ -10,7 +10,7 @@ from pydantic import Field
 from torch import Tensor, nn
 
 from regard.config import Settings
-from regard.nn.attention import CrossAttention, KeysValues, join_heads, split_heads
+from regard.nn.attention import CrossAttention, KeysValues, join_heads, scale_ahead, split_heads
 from regard.nn.dropout import Dropout
 from regard.nn.linear import linear
 from regard.nn.mixers import MixerKind, MixerSizes, build_mixer
@@ -181,6 +181,12 @@ class SelfAttention(Mixing):
         self.core = mixer
         self.output = linear(width, width)
         self.uses_columns = mixer.uses_columns
+
+    def scale_ahead(self) -> None:
+        """Let queries come scaled from their map, for search; not to train with."""
+        if self.core.scaled:
+            scale_ahead(self.project, self.output.in_features, self.heads)
+            self.core.scaled = False
 
     def _project(self, x: Tensor, start: int) -> tuple[Tensor, Tensor, Tensor]:
         query, key, value = self.project(x).chunk(3, dim=-1)

@@ -20,6 +20,8 @@ BLOCK = 64
 FIRST = EOS + 1
 """Nothing before it can go on with a target, so blocks begin here."""
 
+IN_BLOCK = torch.arange(BLOCK)
+
 
 def look_over(scores: Tensor, only: Optional[Tensor], scored: bool) -> tuple[Tensor, Tensor]:
     """scores (R, V) without what may not follow, see `rule_out`, as log-probabilities if they are
@@ -54,14 +56,18 @@ def best_continuations(
     highest = (tops.view(sentences, copies, blocks) + before[:, :, None]).flatten(1)
     best = highest.topk(min(count, highest.shape[1]), dim=1).indices  # (B, best)
     hypothesis, block = best // blocks, best % blocks
-    tokens = (FIRST + block * BLOCK)[:, :, None] + torch.arange(BLOCK)  # (B, best, BLOCK)
+    tokens = (FIRST + block * BLOCK)[:, :, None] + IN_BLOCK  # (B, best, BLOCK)
     beyond, tokens = tokens >= choices, tokens.clamp(max=choices - 1)
     row = hypothesis + first_rows(sentences, copies)
     inside = torch.take(scores, row[:, :, None] * choices + tokens)
     inside = (inside + before.gather(1, hypothesis)[:, :, None]).masked_fill_(beyond, -math.inf)
-    missing = max(0, count - inside[0].numel())
-    totals, found = functional.pad(inside.flatten(1), (0, missing), value=-math.inf).topk(count)
-    found = found.clamp(max=inside[0].numel() - 1)
+    ways = inside.flatten(1)
+    missing = count - ways.shape[1]
+    if missing > 0:
+        ways = functional.pad(ways, (0, missing), value=-math.inf)
+    totals, found = ways.topk(count)
+    if missing > 0:
+        found = found.clamp(max=ways.shape[1] - missing - 1)
     return totals, hypothesis.gather(1, found // BLOCK), tokens.flatten(1).gather(1, found)
 
 

@@ -31,6 +31,9 @@ class Mixer(Watched, ABC):
     uses_columns = False
     """Whether its memory has columns of all hypotheses side by side, to be told apart by `seen`."""
 
+    scaled = False
+    """Whether it divides products of queries and keys by the root of their width."""
+
     def __init__(self, position: Position) -> None:
         super().__init__()
         self.position = position
