@@ -109,9 +109,10 @@ def look_back(length: int) -> Tensor:
     return torch.ones(length, length, dtype=torch.bool).tril()
 
 
-def split_heads(x: Tensor, heads: int) -> Tensor:
-    """(B, T, D) to (B, H, T, K)."""
-    return x.view(*x.shape[:2], heads, -1).transpose(1, 2)
+def split_heads(x: Tensor, heads: int, parts: int) -> tuple[Tensor, ...]:
+    """(B, T, parts x D), one part beside the other, to as many (B, H, T, K)."""
+    apart = x.view(*x.shape[:2], parts, heads, -1).unbind(2)  # (B, T, H, K) each
+    return tuple(part.transpose(1, 2) for part in apart)
 
 
 def join_heads(x: Tensor) -> Tensor:
@@ -139,14 +140,12 @@ class CrossAttention(nn.Module):
 
     def prepare(self, source: Tensor) -> KeysValues:
         """Keys and values (B, H, S, K) of the encoded source (B, S, D)."""
-        key, value = self.project(source).chunk(2, dim=-1)
-        key, value = split_heads(key, self.heads), split_heads(value, self.heads)
+        key, value = split_heads(self.project(source), self.heads, 2)
         return (key, value) if torch.is_grad_enabled() else (key.contiguous(), value.contiguous())
 
     def forward(self, x: Tensor, source: KeysValues, mask: Tensor) -> Tensor:
         """x (B x copies, T, D); the hypotheses of a sentence are folded into its query axis."""
-        rows, length, _ = x.shape
-        sentences = source[0].shape[0]
-        query = self.query(x).reshape(sentences, -1, x.shape[-1])  # (B, copies x T, D)
-        mixed = self.core(split_heads(query, self.heads), *source, mask)
-        return self.output(join_heads(mixed).reshape(rows, length, -1))
+        sentences, heads, _, width = source[0].shape
+        query = self.query(x).view(sentences, -1, heads, width).transpose(1, 2)
+        mixed = self.core(query, *source, mask)  # (B, H, copies x T, K)
+        return self.output(mixed.transpose(1, 2).reshape(x.shape))

@@ -189,10 +189,9 @@ class SelfAttention(Mixing):
             self.core.scaled = False
 
     def _project(self, x: Tensor, start: int) -> tuple[Tensor, Tensor, Tensor]:
-        query, key, value = self.project(x).chunk(3, dim=-1)
-        query = self.core.position.turn(split_heads(query, self.heads), start)
-        key = self.core.position.turn(split_heads(key, self.heads), start)
-        return query, key, split_heads(value, self.heads)
+        query, key, value = split_heads(self.project(x), self.heads, 3)
+        turn = self.core.position.turn
+        return turn(query, start), turn(key, start), value
 
     def forward(self, x: Tensor, places: Places) -> Tensor:
         return self.output(join_heads(self.core(*self._project(x, 0), places)))

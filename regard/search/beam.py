@@ -89,9 +89,10 @@ class Beam(Search):
         """
         better = (going_on[:, None, :] > ending[:, :, None]).sum(-1)
         better += (ending[:, None, :] > ending[:, :, None]).sum(-1)
-        accepted = (better < self.beam) & ending.isfinite()
+        accepted = better < self.beam
         if not bool(accepted.any()):
             return live.finished
+        accepted &= ending.isfinite()
         scale = (live.length + 1) ** self.length_penalty
         for sentence, tokens, total in zip(
             live.sentences[accepted.nonzero()[:, 0]].tolist(),
