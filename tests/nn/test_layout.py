@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import pytest
 import torch
 from torch import nn
 
-from regard.data.batch import Padded
+from regard.data.batch import ROOT, Batch, Padded
 from regard.models.transformer import TransformerConfig
 from regard.nn.layout import PackedProjection, lay_out_for_search
 from regard.search.beam import Beam
@@ -28,3 +29,17 @@ def test_a_model_laid_out_for_search_translates_as_before() -> None:
     torch.testing.assert_close(
         model.output.narrow(torch.arange(20)).scores(torch.ones(1, 1, 32), None), narrow
     )
+
+
+@pytest.mark.parametrize("config", TransformerConfig.miniatures(), ids=str)
+def test_every_kind_of_attention_weighs_as_before(config: TransformerConfig) -> None:
+    torch.manual_seed(0)
+    model = config.build(50, 50).eval()
+    heads = [[1, ROOT, 1, ROOT], [ROOT, ROOT]] if config.reads_trees else None
+    source = Padded.of([[7, 8, 9, 2], [4, 2]], heads)
+    batch = Batch(source, Padded.of([[5, 6, 2], [9, 8, 7, 2]]))
+    before = model.log_probabilities(batch)
+    lay_out_for_search(model)
+    torch.testing.assert_close(model.log_probabilities(batch), before)
+    lay_out_for_search(model)  # scales queries once only
+    torch.testing.assert_close(model.log_probabilities(batch), before)
