@@ -60,14 +60,20 @@ def statistics(model: nn.Module) -> list[Tensor]:
     return [each for each in kept if not isinstance(each, nn.Parameter)]
 
 
+_NO_MEMORY = (
+    "can't allocate memory",
+    "not enough memory",
+    "out of memory",
+    "could not create a primitive",  # oneDNN, where there is no room for the code of a product
+)
+
+
 def out_of_memory(error: BaseException) -> bool:
     """Whether an error says that memory ran out, in any of the ways torch says it."""
     if isinstance(error, (MemoryError, torch.OutOfMemoryError)):
         return True
     text = str(error).lower()
-    return isinstance(error, RuntimeError) and (
-        "can't allocate memory" in text or "not enough memory" in text or "out of memory" in text
-    )
+    return isinstance(error, RuntimeError) and any(words in text for words in _NO_MEMORY)
 
 
 def halves(batch: Batch) -> list[Batch]:

@@ -241,6 +241,7 @@ def gradients() -> Iterator[list[list[Tensor]]]:
 ERRORS = [
     torch.OutOfMemoryError("out of memory"),
     RuntimeError("DefaultCPUAllocator: can't allocate memory: you tried to allocate 9 bytes"),
+    RuntimeError("could not create a primitive"),
     MemoryError(),
 ]
 
