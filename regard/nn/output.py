@@ -65,8 +65,7 @@ class Projection(Output):
         return self.weight[: self.size]
 
     def scores(self, hidden: Tensor, state: State) -> Tensor:
-        rows = self.rows
-        return hidden @ rows.t() if torch.is_grad_enabled() else times(hidden, rows)
+        return hidden @ self.rows.t()
 
     def narrow(self, choices: Tensor) -> Projection:
         return Projection(self.weight.t()[:, choices].t(), self.smoothing, len(choices))
