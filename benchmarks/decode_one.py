@@ -21,13 +21,12 @@ from benchmarks.peers import marian
 from benchmarks.workload import SIZES, VOCABULARY, targets
 from regard.data.batch import EOS, Padded
 from regard.data.store import Store
-from regard.memory import keep_memory
 from regard.models.base import EncoderDecoder
 from regard.models.transformer import TransformerConfig
-from regard.nn.layout import lay_out_for_search
+from regard.nn.fast.layout import lay_out_for_search
+from regard.processes.pool import at_once, cores
 from regard.search.beam import Beam
 from regard.training.journal import Journal
-from regard.workers import at_once, cores
 
 LENGTH = 15
 ROWS = 64
@@ -59,10 +58,9 @@ def our_model(folder: Path) -> tuple[EncoderDecoder, TransformerConfig]:
 
 def regard(beam: int, folder: Path) -> Decode:
     """The built-in engine: a process of one thread for each core, as loading a run sets it up."""
-    keep_memory()
     model, _ = our_model(folder)
     lay_out_for_search(model)
-    search = Beam(beam=beam, scored=beam > 1, longest_ratio=1e-6, longest_extra=LENGTH + 1)
+    search = Beam(beam=beam, scored=beam > 1, max_length_ratio=1e-6, max_length_extra=LENGTH + 1)
 
     def work(rows: list[list[int]]) -> int:
         found = model.generate(Padded.of(rows), search)

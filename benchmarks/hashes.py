@@ -53,15 +53,15 @@ def settings(number: int, config: Any) -> list[str]:
     average = {"kind": "last", "count": 2, "every": 2} if number % 2 else {"kind": "ema"}
     chosen = {
         "model": model,
-        "tokenizer.vocabulary": 300,
+        "tokenizer.vocabulary": 400,
         "tokenizer.sampling": 0.1,
         "batch.tokens": 256,
         "training.accumulate": 2,
         "training.processes": 2,
         "training.average": {"decay": 0.9, "count": 2, "every": 2, **average},
         "training.optimizer.kind": "muon" if number % 3 == 0 else "adamw",
-        "training.dropout_begin": 0.5,
-        "training.dropout_passes": 2,
+        "training.dropout_start": 0.5,
+        "training.dropout_ramp_epochs": 2,
         "training.validate_every": 4,
         "training.validation_lines": 8,
     }
@@ -79,7 +79,9 @@ def digest(*parts: bytes) -> str:
 def tensors(path: Path) -> str:
     """The same for the same tensors, whatever their names and order."""
     found = load_file(path)
-    return digest(*sorted(digest(str(t.shape).encode(), t.tobytes()).encode() for t in found.values()))
+    return digest(
+        *sorted(digest(str(t.shape).encode(), t.tobytes()).encode() for t in found.values())
+    )
 
 
 def said(*arguments: str, output: Path) -> str:
@@ -103,10 +105,9 @@ def hashes(number: int, config: Any, corpus: Path, folder: Path) -> dict[str, st
     ]
     recipe = "tiny" if reads else "language"
     with redirect_stderr(io.StringIO()) as errors:
+        budget = ["--steps", str(STEPS), "--quiet"]
         code = regard(
-            ["train", recipe, "--run", str(run), "--steps", str(STEPS), "--quiet"]
-            + files
-            + settings(number, config)
+            ["train", recipe, "--run", str(run), *budget, *files, *settings(number, config)]
         )
     if code:
         raise SystemExit(f"{config.kind}: {errors.getvalue()}")

@@ -34,14 +34,14 @@ SETTINGS = (
     "model.mixing.projected=32",
     "model.dropout=0.1",
     "model.smoothing=0",
-    "training.dropout_begin=1",
+    "training.dropout_start=1",
     "training.optimizer.kind=muon",
     "training.optimizer.rate=0.002",
     "training.optimizer.weight_decay=0.1",
     "training.metric=exact",
     "search.beam=1",
-    "search.longest_ratio=0.01",
-    "search.longest_extra=4",
+    "search.max_length_ratio=0.01",
+    "search.max_length_extra=4",
 )
 """An answer is one digit, so nothing longer is looked for. A window sees 16 places at once, BigBird
 48 and Linformer 32 means of all; half of the lists have 29 tokens or more."""

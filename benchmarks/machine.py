@@ -6,7 +6,7 @@ import time
 
 import torch
 
-from regard.nn.product import times
+from regard.nn.fast.products import times
 
 
 def peak_gigaflops(size: int = 1536, repeats: int = 8) -> float:

@@ -23,7 +23,7 @@ from typing import Any
 
 import torch
 
-from regard.nn.blocks import Anatomy, SelfLayer
+from regard.nn.blocks import BlockConfig, SelfLayer
 from regard.nn.mixers.places import Places
 from regard.nn.probe import capture
 
@@ -40,7 +40,7 @@ Point = dict[str, float]
 def measure(kind: str, length: int) -> Point:
     """Seconds of one pass there and back, and the megabytes it needs beyond the layer's own."""
     torch.manual_seed(0)
-    anatomy = Anatomy(width=WIDTH, inner=INNER, heads=HEADS, dropout=0.0, max_length=length)
+    anatomy = BlockConfig(width=WIDTH, inner=INNER, heads=HEADS, dropout=0.0, max_length=length)
     mixer: Any = "full" if kind == "explicit" else kind
     layer = SelfLayer(anatomy, mixer, 0)
     x = torch.randn(1, length, WIDTH, requires_grad=True)

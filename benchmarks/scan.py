@@ -26,12 +26,12 @@ SETTINGS = (
     "model.layers=3",
     "model.dropout=0.1",
     "model.smoothing=0",
-    "training.dropout_begin=1",
+    "training.dropout_start=1",
     "training.optimizer.rate=2e-3",
     "training.metric=exact",
     "training.validate_every=1000000",
     "search.beam=1",
-    "search.longest_extra=64",
+    "search.max_length_extra=64",
 )
 """The longest output has 48 actions for 9 words, and no setting may forbid it. Validation comes at
 the end alone, so that the last weights are used: pairs of the training lengths cannot tell which

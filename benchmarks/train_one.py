@@ -18,7 +18,7 @@ from torch import Tensor, nn
 from benchmarks.peers import marian
 from benchmarks.workload import DROPOUT, SIZES, VOCABULARY, Size, batches
 from regard.data.batch import BOS, PAD, Batch
-from regard.experiment import train
+from regard.runs.train import train
 from regard.training.journal import Journal
 
 LENGTH = 1000
@@ -108,7 +108,7 @@ def regard(name: str, workload: Path, folder: Path) -> None:
         steps=LENGTH,
         settings=[
             f"model.dropout={DROPOUT}",
-            "training.dropout_begin=1",
+            "training.dropout_start=1",
             "training.agreement=0",
             "batch.tokens=4096",
             "training.metric=loss",

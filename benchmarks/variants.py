@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, Optional
 
 import regard
-from regard.run import Run
+from regard.runs.folder import Run
 
 
 @dataclass(frozen=True)

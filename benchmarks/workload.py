@@ -9,9 +9,9 @@ from pathlib import Path
 
 from regard.data.batch import Batch
 from regard.data.corpus import Pairs
-from regard.data.sides import Tokenizers
 from regard.data.store import Batches, BatchSettings, Place, Store
 from regard.data.tokenizer import TokenizerSettings
+from regard.data.tokenizers import Tokenizers
 
 VOCABULARY = 10_000
 DROPOUT = 0.1

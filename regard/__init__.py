@@ -7,25 +7,35 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
-    from regard.evaluation import compare, evaluate, score
-    from regard.experiment import train
+    from regard.errors import RegardError, UsageError
     from regard.inspection.look import look
-    from regard.ladder.climb import climb
-    from regard.problem import Misuse, Problem
-    from regard.run import load
+    from regard.ladders.ladder import ladder
+    from regard.runs.evaluate import compare, evaluate, score
+    from regard.runs.folder import load
+    from regard.runs.train import train
 
-__all__ = ["Misuse", "Problem", "climb", "compare", "evaluate", "load", "look", "score", "train"]
+__all__ = [
+    "RegardError",
+    "UsageError",
+    "compare",
+    "evaluate",
+    "ladder",
+    "load",
+    "look",
+    "score",
+    "train",
+]
 
 _HOMES = {
-    "Misuse": "regard.problem",
-    "Problem": "regard.problem",
-    "climb": "regard.ladder.climb",
-    "compare": "regard.evaluation",
-    "evaluate": "regard.evaluation",
-    "load": "regard.run",
+    "UsageError": "regard.errors",
+    "RegardError": "regard.errors",
+    "ladder": "regard.ladders.ladder",
+    "compare": "regard.runs.evaluate",
+    "evaluate": "regard.runs.evaluate",
+    "load": "regard.runs.folder",
     "look": "regard.inspection.look",
-    "score": "regard.evaluation",
-    "train": "regard.experiment",
+    "score": "regard.runs.evaluate",
+    "train": "regard.runs.train",
 }
 
 

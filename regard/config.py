@@ -8,14 +8,25 @@ from collections.abc import Iterable, Iterator
 from typing import Any, TypeVar, get_args
 
 from pydantic import BaseModel, ConfigDict, ValidationError
+from typing_extensions import Self
 
-from regard.problem import Misuse
+from regard.errors import UsageError
 
 
 class Settings(BaseModel):
     """The base of every component's settings; each stands next to the code it steers."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False, strict=True)
+
+    def changed(self, **changes: Any) -> Self:
+        """The same settings with some fields changed, checked as if they had been given at once.
+
+        pydantic's own `model_copy(update=...)` checks nothing: a misspelt field would vanish.
+        """
+        try:
+            return type(self).model_validate({**dict(self), **changes})
+        except ValidationError as error:
+            raise UsageError(_explain(error, type(self))) from None
 
 
 S = TypeVar("S", bound=Settings)
@@ -26,7 +37,7 @@ def check(kind: type[S], values: dict[str, Any]) -> S:
     try:
         return kind.model_validate_json(json.dumps(values))  # as JSON, which has no tuples
     except ValidationError as error:
-        raise Misuse(_explain(error, kind)) from None
+        raise UsageError(_explain(error, kind)) from None
 
 
 def override(settings: S, assignments: Iterable[str]) -> S:
@@ -35,7 +46,7 @@ def override(settings: S, assignments: Iterable[str]) -> S:
     for assignment in assignments:
         path, separator, text = assignment.partition("=")
         if not separator:
-            raise Misuse(f"'{assignment}' is not a setting: write it as path.to.key=value.")
+            raise UsageError(f"'{assignment}' is not a setting: write it as path.to.key=value.")
         _assign(values, path.strip().split("."), _read(text.strip()), path.strip())
     return check(type(settings), values)
 
@@ -68,10 +79,10 @@ def _assign(values: dict[str, Any], keys: list[str], value: Any, path: str) -> N
     for key in keys[:-1]:
         inner = values.get(key)
         if not isinstance(inner, dict):
-            raise Misuse(f"There is no setting '{path}'.{_nearest(key, values)}")
+            raise UsageError(f"There is no setting '{path}'.{_nearest(key, values)}")
         values = inner
     if keys[-1] not in values:
-        raise Misuse(f"There is no setting '{path}'.{_nearest(keys[-1], values)}")
+        raise UsageError(f"There is no setting '{path}'.{_nearest(keys[-1], values)}")
     values[keys[-1]] = value
 
 

@@ -7,9 +7,9 @@ from pathlib import Path
 from rich.console import Console
 
 from regard.corpora import grammar
-from regard.experiment import train
 from regard.predict import Predictor
-from regard.run import Run
+from regard.runs.folder import Run
+from regard.runs.train import train
 
 PAIRS = 60_000
 SETTINGS = (

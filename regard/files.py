@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from regard.problem import Misuse
+from regard.errors import UsageError
 
 
 @contextmanager
@@ -19,14 +19,14 @@ def writing(path: Path) -> Iterator[BinaryIO]:
     What is there and no file of its own, such as /dev/stdout, is written to as it is.
     """
     if path.is_dir():
-        raise Misuse(f"{path} is a folder: give the name of a file.")
+        raise UsageError(f"{path} is a folder: give the name of a file.")
     if path.exists() and not path.is_file():
         with path.open("wb") as stream:
             yield stream
         return
     path = path.resolve()  # a link stays a link
     if not path.parent.is_dir():
-        raise Misuse(f"There is no folder {path.parent}: make it first.")
+        raise UsageError(f"There is no folder {path.parent}: make it first.")
     temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     try:
         with temporary.open("wb") as stream:
@@ -75,13 +75,13 @@ def read_json(path: Path) -> dict[str, Any]:
     try:
         value = json.loads(path.read_bytes())
     except FileNotFoundError:
-        raise Misuse(f"{path} is missing.") from None
+        raise UsageError(f"{path} is missing.") from None
     except OSError as error:
-        raise Misuse(f"Cannot read {path}: {error.strerror or error}.") from None
+        raise UsageError(f"Cannot read {path}: {error.strerror or error}.") from None
     except (ValueError, RecursionError):
-        raise Misuse(f"{path} is not valid JSON: it was damaged or is not ours.") from None
+        raise UsageError(f"{path} is not valid JSON: it was damaged or is not ours.") from None
     if not isinstance(value, dict):
-        raise Misuse(f"{path} does not hold what it should: it was damaged or is not ours.")
+        raise UsageError(f"{path} does not hold what it should: it was damaged or is not ours.")
     return value
 
 

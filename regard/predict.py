@@ -13,19 +13,19 @@ from typing import Any, NamedTuple, Optional, Union, overload
 import torch
 
 from regard.data.batch import EOS, Batch, Padded
-from regard.data.heads import (
+from regard.data.tokenizers import Tokenizers
+from regard.data.trees import (
     Heads,
+    check_tree,
     cut_heads,
     encode_trees,
-    must_be_tree,
     must_fit,
 )
-from regard.data.sides import Tokenizers
+from regard.errors import UsageError
 from regard.models.base import Model
-from regard.problem import Misuse
-from regard.search.rules import Hypothesis, Search
+from regard.processes.pool import at_once
+from regard.search.base import Hypothesis, Search
 from regard.search.sample import Sample
-from regard.workers import at_once
 
 WINDOW = 8192
 """Lines read ahead and sorted by length, so that a batch holds lines of like length."""
@@ -86,7 +86,7 @@ class Predictor:
         tokenizers: Tokenizers,
         search: Search,
         batch_tokens: int = BATCH_TOKENS,
-        longest: int = 1000,
+        length_limit: int = 1000,
         workers: int = 1,
         reads_heads: bool = False,
     ) -> None:
@@ -94,10 +94,11 @@ class Predictor:
         self.tokenizers = tokenizers
         self.search = search
         self.batch_tokens = batch_tokens
-        self.longest = longest if model.longest is None else min(longest, model.longest - 1)
+        most = model.length_limit
+        self.length_limit = length_limit if most is None else min(length_limit, most - 1)
         self.workers = workers
         self.reads_heads = reads_heads
-        self.cut = 0  # lines of which only the first `longest` pieces were read
+        self.cut = 0  # lines of which only the first `length_limit` pieces were read
 
     @overload
     def __call__(self, text: str, heads: Optional[Heads] = None) -> str: ...
@@ -131,7 +132,7 @@ class Predictor:
             while window := list(islice(stream, window_size)):
                 forced = list(islice(begun, len(window))) if begun is not None else None
                 if forced is not None and len(forced) < len(window):
-                    raise Misuse("There are fewer prefixes than lines: give one a line each.")
+                    raise UsageError("There are fewer prefixes than lines: give one a line each.")
                 if workers < self.workers and len(window) >= MANY:
                     workers = self.workers
                     generate = stack.enter_context(at_once(self._generate, workers))
@@ -139,9 +140,9 @@ class Predictor:
                 yield from self._window(first, window, beside, forced, generate, workers)
                 first += len(window)
         if begun is not None and next(begun, None) is not None:
-            raise Misuse("There are more prefixes than lines: give one a line each.")
+            raise UsageError("There are more prefixes than lines: give one a line each.")
         if trees is not None and next(trees, None) is not None:
-            raise Misuse("There are more trees than lines: give one a line each.")
+            raise UsageError("There are more trees than lines: give one a line each.")
 
     def _beside(
         self, lines: Sequence[str], trees: Optional[Iterator[Heads]], first: int
@@ -151,9 +152,9 @@ class Predictor:
             return None
         heads = list(islice(trees, len(lines)))
         if len(heads) < len(lines):
-            raise Misuse("There are fewer trees than lines: give one a line each.")
+            raise UsageError("There are fewer trees than lines: give one a line each.")
         for number, (line, tree) in enumerate(zip(lines, heads, strict=True), first + 1):
-            must_be_tree(tree, len(line.split()), f"Line {number}")
+            check_tree(tree, len(line.split()), f"Line {number}")
         return heads
 
     def _window(
@@ -194,7 +195,7 @@ class Predictor:
         if not isinstance(self.search, Sample):
             return self.search
         seed = Random(f"{self.search.seed} {number}").getrandbits(63)
-        return self.search.model_copy(update={"seed": seed})
+        return self.search.changed(seed=seed)
 
     def _sides(
         self, lines: list[str], heads: Optional[list[Heads]], prefixes: Optional[list[str]]
@@ -209,16 +210,18 @@ class Predictor:
             rows, trees = self._read([line.strip() for line in lines], heads)
             return [[*row, EOS] if row else [] for row in rows], trees, forced
         if prefixes is not None:
-            raise Misuse("A language model goes on from the lines themselves: give no prefixes.")
+            raise UsageError(
+                "A language model goes on from the lines themselves: give no prefixes."
+            )
         begun = self._cut(self.tokenizers.target.encode([line.strip() for line in lines]))
         return [[*row, EOS] for row in begun], None, begun
 
     def _must_have_room(self, prefixes: Rows, first: int) -> None:
         """Refuse what a target cannot begin with, in a model that reads so many pieces at most."""
-        most = self.model.longest
+        most = self.model.length_limit
         for number, row in enumerate(prefixes, first + 1):
             if most is not None and len(row) >= most:
-                raise Misuse(
+                raise UsageError(
                     f"The prefix of line {number} has {len(row)} pieces, and this model can read "
                     f"{most - 1}: shorten it."
                 )
@@ -231,12 +234,12 @@ class Predictor:
         if heads is None:
             return self._cut(encode(lines)), None
         rows, trees = encode_trees(lines, heads, encode)
-        return self._cut(rows), [cut_heads(tree, self.longest) for tree in trees]
+        return self._cut(rows), [cut_heads(tree, self.length_limit) for tree in trees]
 
     def _cut(self, rows: list[list[int]]) -> list[list[int]]:
-        """The first `longest` ids of each row; how many had more is counted."""
-        self.cut += sum(len(row) > self.longest for row in rows)
-        return [row[: self.longest] for row in rows]
+        """The first `length_limit` ids of each row; how many had more is counted."""
+        self.cut += sum(len(row) > self.length_limit for row in rows)
+        return [row[: self.length_limit] for row in rows]
 
     def _groups(self, rows: list[list[int]], workers: int = 1) -> Iterator[list[int]]:
         """Row numbers that go together: longest first, within the budget of tokens.

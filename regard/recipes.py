@@ -10,16 +10,16 @@ from pydantic import Field, model_validator
 from regard.config import Settings
 from regard.data.store import BatchSettings
 from regard.data.tokenizer import TokenizerSettings
+from regard.errors import UsageError
 from regard.models import Architecture
 from regard.models.convolutional import ByteNetConfig, ConvolutionalConfig
 from regard.models.ensemble import EnsembleConfig
 from regard.models.language import LanguageConfig
 from regard.models.recurrent import RecurrentConfig
 from regard.models.transformer import TransformerConfig
-from regard.problem import Misuse
 from regard.search.beam import Beam
 from regard.training.average import AverageSettings
-from regard.training.optim import OptimizerSettings
+from regard.training.optimizers import OptimizerSettings
 from regard.training.trainer import TrainingSettings
 
 
@@ -64,9 +64,9 @@ class Config(Settings):
             raise ValueError("a language model is judged by its loss: set training.metric=loss")
         if not self.tokenizer.joint:
             raise ValueError("a language model has one vocabulary: set tokenizer.joint=true")
-        if self.search.longest_ratio < 1:
+        if self.search.max_length_ratio < 1:
             raise ValueError(
-                "a language model goes on from its line: set search.longest_ratio to 1 or more"
+                "a language model goes on from its line: set search.max_length_ratio to 1 or more"
             )
         return self
 
@@ -78,7 +78,7 @@ class Config(Settings):
     @property
     def max_pieces(self) -> int:
         """Pairs with more pieces on a side are not learned from: EOS must fit too."""
-        longest = self.model.longest
+        longest = self.model.length_limit
         most = self.batch.max_length
         return most if longest is None else min(most, longest - 1)
 
@@ -95,7 +95,7 @@ def tiny() -> Config:
         batch=BatchSettings(tokens=2048),
         model=TransformerConfig(norm="pre", dropout=0.3),
         training=TrainingSettings(
-            optimizer=OptimizerSettings(rate=4e-3, warmup=500), dropout_begin=1 / 3
+            optimizer=OptimizerSettings(rate=4e-3, warmup=500), dropout_start=1 / 3
         ),
     )
 
@@ -104,20 +104,20 @@ def ensemble() -> Config:
     """Two of `tiny` that learn side by side and write by their mean, at twice the cost."""
     config = tiny()
     assert isinstance(config.model, TransformerConfig)
-    return config.model_copy(update={"model": EnsembleConfig(member=config.model)})
+    return config.changed(model=EnsembleConfig(member=config.model))
 
 
 def multi30k() -> Config:
     """`tiny` made for up to an hour on some 30,000 pairs: Muon, Shaw's positions, token dropout."""
     config = tiny()
-    model = config.model.model_copy(update={"position": "shaw", "token_dropout": 0.1})
+    model = config.model.changed(position="shaw", token_dropout=0.1)
     training = TrainingSettings(
         optimizer=OptimizerSettings(kind="muon", rate=16e-3, warmup=500, weight_decay=0.1),
-        dropout_begin=0.5,
-        dropout_passes=25,
+        dropout_start=0.5,
+        dropout_ramp_epochs=25,
         validation_lines=2000,
     )
-    return config.model_copy(update={"model": model, "training": training})
+    return config.changed(model=model, training=training)
 
 
 def small() -> Config:
@@ -146,17 +146,14 @@ def big() -> Config:
     """The paper's big model: 6+6 layers of width 1024."""
     config = base()
     model = TransformerConfig(layers=6, width=1024, inner=4096, heads=16, dropout=0.3)
-    optimizer = config.training.optimizer.model_copy(update={"rate": 5e-4})
-    training = config.training.model_copy(update={"optimizer": optimizer})
-    return config.model_copy(update={"model": model, "training": training})
+    optimizer = config.training.optimizer.changed(rate=5e-4)
+    training = config.training.changed(optimizer=optimizer)
+    return config.changed(model=model, training=training)
 
 
 def _recurrent(model: RecurrentConfig) -> Config:
-    return tiny().model_copy(
-        update={
-            "model": model,
-            "training": TrainingSettings(optimizer=OptimizerSettings(rate=5e-3, warmup=300)),
-        }
+    return tiny().changed(
+        model=model, training=TrainingSettings(optimizer=OptimizerSettings(rate=5e-3, warmup=300))
     )
 
 
@@ -189,11 +186,9 @@ def lstm_attention() -> Config:
 
 def conv() -> Config:
     """Gated convolutions with attention in each decoder layer (Gehring et al. 2017)."""
-    return tiny().model_copy(
-        update={
-            "model": ConvolutionalConfig(layers=5, width=128),
-            "training": TrainingSettings(optimizer=OptimizerSettings(rate=8e-3, warmup=300)),
-        }
+    return tiny().changed(
+        model=ConvolutionalConfig(layers=5, width=128),
+        training=TrainingSettings(optimizer=OptimizerSettings(rate=8e-3, warmup=300)),
     )
 
 
@@ -208,12 +203,10 @@ def bytenet() -> Config:
 
 
 def _language(model: LanguageConfig, optimizer: OptimizerSettings) -> Config:
-    return tiny().model_copy(
-        update={
-            "model": model,
-            "training": TrainingSettings(optimizer=optimizer, metric="loss"),
-            "search": Beam(longest_ratio=1.0, longest_extra=256),
-        }
+    return tiny().changed(
+        model=model,
+        training=TrainingSettings(optimizer=optimizer, metric="loss"),
+        search=Beam(max_length_ratio=1.0, max_length_extra=256),
     )
 
 
@@ -256,5 +249,5 @@ RECIPES: dict[str, Callable[[], Config]] = {
 
 def find_recipe(name: str) -> Config:
     if name not in RECIPES:
-        raise Misuse(f"There is no recipe '{name}': choose one of {', '.join(RECIPES)}.")
+        raise UsageError(f"There is no recipe '{name}': choose one of {', '.join(RECIPES)}.")
     return RECIPES[name]()

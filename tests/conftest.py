@@ -19,7 +19,7 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 @pytest.fixture(scope="module")
 def short_timings() -> Iterator[None]:
     """A ladder measures the speed of decoding for a moment only."""
-    from regard.ladder import measure
+    from regard.ladders import measure
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(measure, "LONGEST_TIMING", 0.1)

@@ -14,7 +14,7 @@ import pytest
 from toy import ABLE, SMALL, small_command, some_lines, start, turned, write_corpus, write_lines
 
 from regard.cli import main
-from regard.run import Run
+from regard.runs.folder import Run
 
 
 class Outcome:

@@ -8,9 +8,9 @@ import pytest
 from pydantic import ValidationError
 
 from regard.config import check, differences, override
+from regard.errors import UsageError
 from regard.models import Architecture
 from regard.models.transformer import TransformerConfig
-from regard.problem import Misuse
 from regard.recipes import RECIPES, Config, find_recipe
 
 
@@ -65,7 +65,7 @@ def test_settings_cannot_be_changed_in_place() -> None:
     ],
 )
 def test_what_is_wrong_is_named_with_its_path(assignment: str, sentence: str) -> None:
-    with pytest.raises(Misuse) as refused:
+    with pytest.raises(UsageError) as refused:
         override(find_recipe("tiny"), [assignment])
     assert sentence in str(refused.value)
     assert "\n" not in str(refused.value)
@@ -75,7 +75,7 @@ def test_what_is_wrong_is_named_with_its_path(assignment: str, sentence: str) ->
 def test_a_misspelt_key_of_any_family_is_refused_with_the_nearest(member: type) -> None:
     kind = member.model_fields["kind"].default
     right, wrong = ("width", "widht") if "width" in member.model_fields else ("member", "memebr")
-    with pytest.raises(Misuse, match=rf"no setting 'model\.{wrong}'\. Did you mean '{right}'"):
+    with pytest.raises(UsageError, match=rf"no setting 'model\.{wrong}'\. Did you mean '{right}'"):
         check(Config, {"model": {"kind": kind, wrong: 3}})
 
 

@@ -11,9 +11,9 @@ import sacrebleu
 from toy import ABLE, train_small, write_corpus, write_lines
 
 import regard
+from regard.errors import RegardError, UsageError
 from regard.metrics.text import TextMetrics
-from regard.problem import Misuse, Problem
-from regard.run import Run
+from regard.runs.folder import Run
 
 
 @pytest.fixture(scope="module")
@@ -72,7 +72,7 @@ def test_scores_of_pairs_sum_to_the_perplexity(folder: Path) -> None:
 
 
 def test_validation_heeds_how_long_targets_may_be(tmp_path: Path) -> None:
-    own = ("search.longest_ratio=0.01", "search.longest_extra=3", "training.validate_every=1")
+    own = ("search.max_length_ratio=0.01", "search.max_length_extra=3", "training.validate_every=1")
     run = train_small(tmp_path / "run", write_corpus(tmp_path), *own, steps=2)
     outputs = [each["output"] for kept in run.snapshots() for each in kept["sentences"]]
     assert max(len(output.split()) for output in outputs) == 2  # and the end
@@ -88,10 +88,10 @@ def test_a_comparison_knows_better_from_equal(folder: Path) -> None:
 
 
 def test_what_cannot_be_compared_is_refused(folder: Path, tmp_path: Path) -> None:
-    with pytest.raises(Misuse, match="at least two runs"):
+    with pytest.raises(UsageError, match="at least two runs"):
         regard.compare([folder / "able"])
     other = train_small(tmp_path / "other", write_corpus(tmp_path / "corpus", seed=8), steps=1)
-    with pytest.raises(Misuse, match="different validation data"):
+    with pytest.raises(UsageError, match="different validation data"):
         regard.compare([folder / "able", other.path])
 
 
@@ -102,5 +102,5 @@ def test_damaged_weights_are_never_used(folder: Path, tmp_path: Path) -> None:
     data = bytearray(weights.read_bytes())
     data[len(data) // 2] ^= 4
     weights.write_bytes(data)
-    with pytest.raises(Problem, match="No checkpoint"):
+    with pytest.raises(RegardError, match="No checkpoint"):
         Run.open(run).predictor(say=lambda text: None)

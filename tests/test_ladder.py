@@ -1,4 +1,4 @@
-"""The ladder: the same data and budget for every rung, one table, and nothing done twice."""
+"""The ladder: the same data and budget for every variant, one table, and nothing done twice."""
 
 from __future__ import annotations
 
@@ -31,18 +31,18 @@ from toy import (
 
 import regard
 from regard.cli import main
-from regard.ladder import climb as climbing
-from regard.ladder import measure as measuring
-from regard.ladder.drawing import draw, ticks
-from regard.ladder.measure import Bucket, Estimate, Row, decoding_speed, length_buckets
-from regard.ladder.report import Result, write_report
-from regard.ladder.rungs import STORY, Rung, read_rungs
+from regard.drawing.ladder import draw, ticks
+from regard.errors import Interrupted, RegardError, UsageError
+from regard.ladders import ladder as climbing
+from regard.ladders import measure as measuring
+from regard.ladders.measure import Bucket, Estimate, Row, decoding_speed, length_buckets
+from regard.ladders.report import Result, write_report
+from regard.ladders.variants import DEFAULT_RECIPES, Variant, read_variants
 from regard.metrics.text import TextMetrics
-from regard.nn.layout import PackedProjection
+from regard.nn.fast.layout import PackedProjection
 from regard.predict import Predictor
-from regard.problem import Misuse, Problem, Stopped
 from regard.recipes import RECIPES
-from regard.run import Run
+from regard.runs.folder import Run
 from regard.search.beam import Beam
 
 pytestmark = pytest.mark.usefixtures("short_timings")
@@ -55,11 +55,11 @@ def silent(text: str) -> None:
     pass
 
 
-def climb(rungs: list[str], folder: Path, corpus: dict[str, Path], **more: Any) -> list[Result]:
+def ladder(variants: list[str], folder: Path, corpus: dict[str, Path], **more: Any) -> list[Result]:
     """In this process, with the test files unless others are given."""
     tests = {f"test_{side}": folder / f"test.{side}" for side in ("source", "target")}
     chosen = {"metrics": QUICK, "quiet": True, "say": silent, **tests, **corpus, **more}
-    return regard.climb(rungs, **chosen)
+    return regard.ladder(variants, **chosen)
 
 
 def again(folder: Path, **more: Any) -> list[Result]:
@@ -70,7 +70,7 @@ def again(folder: Path, **more: Any) -> list[Result]:
         for side in ("source", "target")
     }
     chosen = {"output": folder / "out", "steps": 40, "settings": ABLE, **more}
-    return climb(RUNGS, folder, corpus, **chosen)
+    return ladder(RUNGS, folder, corpus, **chosen)
 
 
 def no_measuring(*arguments: Any) -> Row:
@@ -79,7 +79,7 @@ def no_measuring(*arguments: Any) -> Row:
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A ladder of two rungs that have learned something."""
+    """A ladder of two variants that have learned something."""
     folder = tmp_path_factory.mktemp("ladder")
     write_corpus(folder, pairs=300)
     lines = some_lines(100, seed=5)
@@ -148,11 +148,11 @@ def test_the_table_and_the_picture_are_written_and_whole(folder: Path) -> None:
 def test_the_markdown_has_a_line_for_each_rung_in_both_tables(folder: Path) -> None:
     text = (folder / "out" / "ladder.md").read_text()
     lines = [line for line in text.splitlines() if line.startswith("|")]
-    assert [cells(line)[0] for line in lines] == ["rung", "---", "rnn_plain", "able"] * 2
+    assert [cells(line)[0] for line in lines] == ["variant", "---", "rnn_plain", "able"] * 2
     assert len({len(cells(line)) for line in lines[:4]}) == 1
     assert len({len(cells(line)) for line in lines[4:]}) == 1
     assert "(ladder.svg)" in text
-    assert "All 2 rungs are done." in text
+    assert "All 2 variants are done." in text
     assert "Each was trained for 40 steps on train.source and train.target." in text
     assert "Measured on 100 pairs of test.source and test.target." in text
     assert "able is lstm_attention with model.width=24" in text
@@ -166,7 +166,7 @@ def test_the_numbers_are_those_of_evaluate(folder: Path, told: dict[str, Any]) -
     }
     lines = (folder / "test.target").read_text().splitlines()
     units = sum(len(line.split()) + 1 for line in lines)
-    for row in told["rungs"]:
+    for row in told["variants"]:
         path = folder / "out" / row["name"]
         for name, beam in (("greedy", 1), ("beam", 5)):
             result = regard.evaluate(path, search=Beam(beam=beam), metrics=QUICK, **files)
@@ -179,7 +179,7 @@ def test_the_numbers_are_those_of_evaluate(folder: Path, told: dict[str, Any]) -
         assert row["parameters"] == sum(
             p.numel() for p in Run.open(path).build_model().parameters()
         )
-    first, second = (row["beam"]["value"] for row in told["rungs"])
+    first, second = (row["beam"]["value"] for row in told["variants"])
     assert min(first, second) > 0  # both have learned something
     assert first != second
 
@@ -231,7 +231,7 @@ def test_buckets_are_scored_by_their_own_lines(folder: Path, told: dict[str, Any
     }
     outputs = regard.evaluate(folder / "out" / "able", metrics=QUICK, **files).outputs
     sources, references = (path.read_text().splitlines() for path in files.values())
-    row = told["rungs"][1]
+    row = told["variants"][1]
     assert len(row["by_length"]) > 1
     for bucket in row["by_length"]:
         fits = range(bucket["shortest"], bucket["longest"] + 1)
@@ -245,7 +245,7 @@ def test_buckets_are_scored_by_their_own_lines(folder: Path, told: dict[str, Any
 
 
 def test_training_is_told_by_its_journal(folder: Path, told: dict[str, Any]) -> None:
-    for row in told["rungs"]:
+    for row in told["variants"]:
         run = Run.open(folder / "out" / row["name"])
         speeds = [r["tokens_per_second"] for r in run.journal if r["event"] == "train"]
         assert row["steps"] == row["checkpoint"] == 40
@@ -269,7 +269,7 @@ def test_the_same_command_trains_and_measures_nothing_again(
     with at_step(1, crash):
         results = again(folder)
     assert [path.read_bytes() for path in kept] == before
-    assert [result.rung.name for result in results] == ["rnn_plain", "able"]
+    assert [result.variant.name for result in results] == ["rnn_plain", "able"]
 
 
 def test_what_was_measured_otherwise_is_measured_again(
@@ -299,7 +299,7 @@ def test_what_was_measured_otherwise_is_measured_again(
 
 
 def test_other_settings_for_the_same_folder_are_refused(folder: Path) -> None:
-    with pytest.raises(Misuse, match="begun with other settings"):
+    with pytest.raises(UsageError, match="begun with other settings"):
         again(folder, steps=41)
 
 
@@ -311,20 +311,20 @@ def corpus(tmp_path: Path) -> dict[str, Path]:
 PAIR = ["tiny", "deep=tiny:model.layers=2"]
 
 
-def small(output: Path, corpus: dict[str, Path], rungs: list[str], **more: Any) -> list[Result]:
+def small(output: Path, corpus: dict[str, Path], variants: list[str], **more: Any) -> list[Result]:
     """A few steps of small Transformers."""
     chosen = {"output": output, "steps": 6, "settings": SMALL, **more}
-    return climb(rungs, corpus["source"].parent, corpus, **chosen)
+    return ladder(variants, corpus["source"].parent, corpus, **chosen)
 
 
 def test_a_stopped_ladder_goes_on_where_it_was(tmp_path: Path, corpus: dict[str, Path]) -> None:
     small(tmp_path / "whole", corpus, PAIR)
     out = tmp_path / "stopped"
-    with pytest.raises(Stopped), at_step(9, terminate):
+    with pytest.raises(Interrupted), at_step(9, terminate):
         small(out, corpus, PAIR)
     assert saved_steps(out / "tiny") == [6]
     assert saved_steps(out / "deep") == [3]
-    assert "1 of 2 rungs so far." in (out / "ladder.md").read_text()
+    assert "1 of 2 variants so far." in (out / "ladder.md").read_text()
     first = (out / "rows" / "tiny.json").read_bytes()
     said: list[str] = []
     with at_step(4, crash):
@@ -332,7 +332,7 @@ def test_a_stopped_ladder_goes_on_where_it_was(tmp_path: Path, corpus: dict[str,
     assert said == ["1 of 2: tiny", "2 of 2: deep", "Measuring deep."]
     assert (out / "rows" / "tiny.json").read_bytes() == first
     assert tensors(out / "deep", 6) == tensors(tmp_path / "whole" / "deep", 6)
-    assert "All 2 rungs are done." in (out / "ladder.md").read_text()
+    assert "All 2 variants are done." in (out / "ladder.md").read_text()
 
 
 WILD = "wild=tiny:training.optimizer.rate=1e38,training.not_finite=stop"
@@ -349,16 +349,24 @@ def test_a_rung_that_diverges_does_not_stop_the_others(
     assert main(["ladder", WILD, "tiny", *files, *settings, *rest]) == 1
     *_, told, ended = capsys.readouterr().err.splitlines()
     assert str(out / "ladder.html") in told
-    assert ended.startswith("regard: Of 2 rungs 1 could not be trained (wild):")
-    wild, tiny = json.loads((out / "ladder.json").read_text())["rungs"]
+    assert ended.startswith("regard: Of 2 variants 1 could not be trained (wild):")
+    wild, tiny = json.loads((out / "ladder.json").read_text())["variants"]
     assert "Training stopped at step " in wild["problem"]
     assert sorted(wild) == ["name", "problem", "recipe", "settings"]
     assert tiny["steps"] == 6
     text = (out / "ladder.md").read_text()
     lines = [cells(line) for line in text.splitlines() if line.startswith("|")]
-    assert [line[0] for line in lines] == ["rung", "---", "wild", "tiny", "rung", "---", "tiny"]
+    assert [line[0] for line in lines] == [
+        "variant",
+        "---",
+        "wild",
+        "tiny",
+        "variant",
+        "---",
+        "tiny",
+    ]
     assert lines[2][1:] == [wild["problem"], *[""] * (len(lines[0]) - 2)]
-    assert "1 of 2 rungs so far." in text
+    assert "1 of 2 variants so far." in text
     assert "Not trained: wild; the same command tries again." in text
     written = (out / "ladder.html").read_text()
     assert f'<td colspan="{len(lines[0]) - 1}">' in written
@@ -368,23 +376,25 @@ def test_a_rung_that_diverges_does_not_stop_the_others(
 
 
 def test_the_same_command_tries_a_rung_again(tmp_path: Path, corpus: dict[str, Path]) -> None:
-    out, rungs = tmp_path / "out", [*PAIR, "wide=tiny:model.inner=32"]
+    out, variants = tmp_path / "out", [*PAIR, "wide=tiny:model.inner=32"]
     said: list[str] = []
-    with at_step(4, lambda: stumble(Problem("It fell."))):
-        results = small(out, corpus, rungs, steps=2, say=said.append)
-    assert said[2:] == ["2 of 3: deep", "Rung deep: It fell.", "3 of 3: wide", "Measuring wide."]
+    with at_step(4, lambda: stumble(RegardError("It fell."))):
+        results = small(out, corpus, variants, steps=2, say=said.append)
+    assert said[2:] == ["2 of 3: deep", "Variant deep: It fell.", "3 of 3: wide", "Measuring wide."]
     assert [result.problem for result in results] == ["", "It fell.", ""]
     assert [result.row is None for result in results] == [False, True, False]
     assert saved_steps(out / "deep") == []
     del said[:]
     with at_step(3, crash):
-        results = small(out, corpus, rungs, steps=2, say=said.append)
+        results = small(out, corpus, variants, steps=2, say=said.append)
     assert said == ["1 of 3: tiny", "2 of 3: deep", "Measuring deep.", "3 of 3: wide"]
     assert all(result.row for result in results)
-    assert "All 3 rungs are done." in (out / "ladder.md").read_text()
+    assert "All 3 variants are done." in (out / "ladder.md").read_text()
 
 
-@pytest.mark.parametrize("error", [Misuse("Wrong."), Stopped("Saved.", 15), KeyboardInterrupt()])
+@pytest.mark.parametrize(
+    "error", [UsageError("Wrong."), Interrupted("Saved.", 15), KeyboardInterrupt()]
+)
 def test_wrong_use_and_a_wish_to_stop_still_stop_at_once(
     tmp_path: Path, corpus: dict[str, Path], error: BaseException
 ) -> None:
@@ -411,9 +421,9 @@ def test_rungs_share_the_tokenizer_unless_they_want_another(
     monkeypatch.setattr(climbing, "measure", lambda *arguments: a_row(10.0))
     out = tmp_path / "out"
     bpe = "tokenizer.kind=bpe"
-    rungs = ["tiny", "a=tiny:tokenizer.kind=character", f"b=tiny:{bpe}", f"c=tiny:{bpe}"]
-    rungs[3] += ",tokenizer.sampling=0.1"
-    small(out, corpus, [*rungs, "d=tiny:model.layers=2"], steps=1)
+    variants = ["tiny", "a=tiny:tokenizer.kind=character", f"b=tiny:{bpe}", f"c=tiny:{bpe}"]
+    variants[3] += ",tokenizer.sampling=0.1"
+    small(out, corpus, [*variants, "d=tiny:model.layers=2"], steps=1)
     assert given == [None, None, None, out / "b", out / "tiny"]
     made = {name: (out / name / "tokenizer.json").read_bytes() for name in ("tiny", *"abcd")}
     assert made["tiny"] == made["d"]
@@ -436,7 +446,7 @@ def test_without_test_files_the_table_says_what_it_was_measured_on(
     assert "6 pairs, held out of the training data" in told
     scored = regard.score(tmp_path / "held" / "tiny")
     mean = sum(total for total, _ in scored) / sum(count for _, count in scored)
-    (row,) = json.loads((tmp_path / "held" / "ladder.json").read_text())["rungs"]
+    (row,) = json.loads((tmp_path / "held" / "ladder.json").read_text())["variants"]
     assert row["perplexity"] == pytest.approx(math.exp(-mean))
     assert row["tokenizer"] == "word 12 and 12"
 
@@ -467,13 +477,17 @@ def test_the_command_says_which_rung_it_is_at(
 WRONG: dict[str, tuple[list[str], dict[str, Any], str]] = {
     "unknown recipe": (["tiny", "teeny"], {}, "There is no recipe 'teeny'"),
     "unknown recipe of a variant": (["a=teeny:model.layers=1"], {}, "There is no recipe 'teeny'"),
-    "unknown setting": (["tiny", "a=tiny:model.layer=1"], {}, "Rung a: .*'layers'"),
-    "no value": (["a=tiny:model.layers"], {}, "Rung a: .*path.to.key=value"),
-    "setting that one lacks": (["tiny", "lstm_attention"], {"settings": ["model.inner=2"]}, "Rung"),
+    "unknown setting": (["tiny", "a=tiny:model.layer=1"], {}, "Variant a: .*'layers'"),
+    "no value": (["a=tiny:model.layers"], {}, "Variant a: .*path.to.key=value"),
+    "setting that one lacks": (
+        ["tiny", "lstm_attention"],
+        {"settings": ["model.inner=2"]},
+        "Variant",
+    ),
     "language model": (["tiny", "a=language"], {}, "a is a language model"),
     "variant without a name": (["tiny:model.layers=1"], {}, "a name of its own"),
-    "same name twice": (["tiny", "tiny"], {}, "Two rungs are called 'tiny'"),
-    "same name but for case": (["a=tiny", "A=tiny"], {}, "Two rungs are called 'a'"),
+    "same name twice": (["tiny", "tiny"], {}, "Two variants are called 'tiny'"),
+    "same name but for case": (["a=tiny", "A=tiny"], {}, "Two variants are called 'a'"),
     "name that leaves the folder": (["../a=tiny"], {}, "cannot be the name"),
     "name with a slash": (["a/b=tiny"], {}, "cannot be the name"),
     "name with a tag": (["<b>=tiny"], {}, "cannot be the name"),
@@ -485,7 +499,7 @@ WRONG: dict[str, tuple[list[str], dict[str, Any], str]] = {
     "name of ours": (["rows=tiny"], {}, "and not 'rows'"),
     "no budget": (["tiny"], {"steps": None}, "exactly one of steps, epochs and minutes"),
     "two budgets": (["tiny"], {"minutes": 1}, "exactly one of steps, epochs and minutes"),
-    "budget of a rung": (["a=tiny:budget.epochs=3"], {}, "one budget"),
+    "budget of a variant": (["a=tiny:budget.epochs=3"], {}, "one budget"),
     "budget as a setting": (["tiny"], {"settings": ["budget.epochs=3"]}, "one budget"),
     "no files": (["tiny"], {"source": None, "target": None}, "--source and --target"),
     "missing file": (["tiny"], {"source": "nowhere"}, "nowhere"),
@@ -504,10 +518,10 @@ WRONG: dict[str, tuple[list[str], dict[str, Any], str]] = {
 def test_wrong_use_is_refused_before_anything_is_trained(
     name: str, tmp_path: Path, corpus: dict[str, Path]
 ) -> None:
-    rungs, more, sentence = WRONG[name]
+    variants, more, sentence = WRONG[name]
     out = tmp_path / "out"
-    with at_step(1, crash), pytest.raises(Misuse, match=sentence):
-        climb(rungs, tmp_path / "corpus", corpus, **{"output": out, "steps": 1, **more})
+    with at_step(1, crash), pytest.raises(UsageError, match=sentence):
+        ladder(variants, tmp_path / "corpus", corpus, **{"output": out, "steps": 1, **more})
     assert not out.exists()
 
 
@@ -519,13 +533,13 @@ def test_swapped_test_files_and_taken_folders_are_refused(
     target = write_lines(folder / "train.target", ["uno dos tres"] * 120)
     other = {"target": target, "valid_source": None, "valid_target": None}
     write_lines(folder / "test.target", ["uno dos tres"] * 30)
-    with pytest.raises(Misuse, match="swapped"):
+    with pytest.raises(UsageError, match="swapped"):
         small(out, corpus, ["tiny"], steps=1, **{**other, **swapped})
     (out / "deep").mkdir(parents=True)
     write_lines(out / "deep" / "thesis.txt", ["mine"])
-    with at_step(1, crash), pytest.raises(Misuse, match="holds other files"):
+    with at_step(1, crash), pytest.raises(UsageError, match="holds other files"):
         small(out, corpus, PAIR, steps=1)
-    with pytest.raises(Misuse, match="is a file"):
+    with pytest.raises(UsageError, match="is a file"):
         small(out / "deep" / "thesis.txt", corpus, PAIR, steps=1)
 
 
@@ -546,11 +560,11 @@ def test_wrong_use_of_the_command_is_one_sentence(
 
 
 def test_without_rungs_the_story_is_told_in_order() -> None:
-    names = [rung.name for rung in read_rungs([])]
-    assert names == [name for name in STORY if name in RECIPES]
+    names = [variant.name for variant in read_variants([])]
+    assert names == [name for name in DEFAULT_RECIPES if name in RECIPES]
     assert names[0] == "rnn_plain"
     assert names[-1] == "tiny"
-    assert Rung.read("a=tiny:x=[1,2],y.z=3,w=a,b") == Rung(
+    assert Variant.read("a=tiny:x=[1,2],y.z=3,w=a,b") == Variant(
         "a", "tiny", ("x=[1,2]", "y.z=3", "w=a,b")
     )
 
@@ -633,8 +647,8 @@ def a_row(value: float, **more: Any) -> Row:
 
 def test_text_of_the_user_stays_text(tmp_path: Path) -> None:
     wicked = "</li><script>alert(1)</script> | `x` [a](b)"
-    rung = Rung("a", "tiny", (f"model.kind={wicked}",))
-    write_report(tmp_path, [Result(rung, a_row(10.0, tokenizer=wicked))], [wicked])
+    variant = Variant("a", "tiny", (f"model.kind={wicked}",))
+    write_report(tmp_path, [Result(variant, a_row(10.0, tokenizer=wicked))], [wicked])
     page = Page((tmp_path / "ladder.html").read_text())
     assert "script" not in page.seen
     assert "".join(page.texts).count(wicked) == 3
@@ -648,7 +662,7 @@ def test_text_of_the_user_stays_text(tmp_path: Path) -> None:
 
 def test_a_ladder_of_nothing_but_problems_is_told_too(tmp_path: Path) -> None:
     wicked = "</td><script>alert(1)</script> | `x`\nlower it."
-    results = [Result(Rung(name, "tiny"), None, wicked) for name in "ab"]
+    results = [Result(Variant(name, "tiny"), None, wicked) for name in "ab"]
     write_report(tmp_path, results, [])
     page = Page((tmp_path / "ladder.html").read_text())
     assert page.seen.count("table") == page.seen.count("svg") == 1
@@ -656,7 +670,7 @@ def test_a_ladder_of_nothing_but_problems_is_told_too(tmp_path: Path) -> None:
     assert "".join(page.texts).count(wicked) == 2
     text = (tmp_path / "ladder.md").read_text()
     lines = [cells(line) for line in text.splitlines() if line.startswith("|")]
-    assert [line[0] for line in lines] == ["rung", "---", "a", "b"]
+    assert [line[0] for line in lines] == ["variant", "---", "a", "b"]
     assert len({len(line) for line in lines}) == 1
     assert text.count("<script>") == text.count(r"\<script>") == 2
 
@@ -664,11 +678,11 @@ def test_a_ladder_of_nothing_but_problems_is_told_too(tmp_path: Path) -> None:
 def test_any_number_of_rungs_can_be_drawn() -> None:
     """Even with no margin, a BLEU of 0 or one above 100 in its last digit."""
     for values in ([0.0], [100.00000000000004], [float(number) for number in range(30)]):
-        rungs = [
+        variants = [
             (f"r{number}" * 20, Estimate(value, None), a_row(value).by_length)
             for number, value in enumerate(values)
         ]
-        picture = ElementTree.fromstring(draw(rungs))
+        picture = ElementTree.fromstring(draw(variants))
         texts = [text.text or "" for text in picture.iter("{http://www.w3.org/2000/svg}text")]
         assert max(float(text) for text in texts if text.replace(".", "").isdigit()) <= 100
         width, height = (float(picture.attrib[name]) for name in ("width", "height"))

@@ -1,4 +1,4 @@
-"""Rungs that read dependency trees beside rungs that do not, on the same pairs."""
+"""Variants that read dependency trees beside variants that do not, on the same pairs."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from toy import SMALL, at_step, crash, write_lines
 import regard
 from regard.cli import main
 from regard.corpora import grammar
-from regard.ladder import climb as climbing
-from regard.ladder import measure as measuring
-from regard.ladder.report import Result
+from regard.errors import UsageError
+from regard.ladders import ladder as climbing
+from regard.ladders import measure as measuring
+from regard.ladders.report import Result
 from regard.metrics.text import TextMetrics
 from regard.predict import Predictor
-from regard.problem import Misuse
-from regard.run import Run
+from regard.runs.folder import Run
 from regard.search.beam import Beam
 
 pytestmark = pytest.mark.usefixtures("short_timings")
@@ -41,7 +41,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def files(folder: Path, *parts: str) -> dict[str, Path]:
-    """Those of some parts, as `regard.climb` takes them."""
+    """Those of some parts, as `regard.ladder` takes them."""
     kinds = {"source": "en", "target": "de", "source_heads": "heads"}
     prefixes = {"train": "", "valid": "valid_", "test": "test_"}
     return {
@@ -51,11 +51,11 @@ def files(folder: Path, *parts: str) -> dict[str, Path]:
     }
 
 
-def climb(
-    output: Path, given: dict[str, Path], rungs: list[str] = RUNGS, **more: Any
+def ladder(
+    output: Path, given: dict[str, Path], variants: list[str] = RUNGS, **more: Any
 ) -> list[Result]:
     chosen = {"steps": 10, "settings": SOME, "metrics": QUICK, "quiet": True, **more}
-    return regard.climb(rungs, output=output, say=lambda text: None, **{**given, **chosen})
+    return regard.ladder(variants, output=output, say=lambda text: None, **{**given, **chosen})
 
 
 class Watched(Predictor):
@@ -92,7 +92,7 @@ def trees(folder: Path, part: str) -> Trees:
 
 
 def must_be_in_step(seen: list[tuple[str, Any]], right: Trees, lines: int) -> None:
-    """Every line was read without heads by the first rung and with its own by the second."""
+    """Every line was read without heads by the first variant and with its own by the second."""
     assert len({line for line, _ in seen}) == lines
     assert all(heads is None or tuple(heads) == right[line] for line, heads in seen)
     assert sum(heads is None for _, heads in seen) >= 4 * lines
@@ -100,8 +100,8 @@ def must_be_in_step(seen: list[tuple[str, Any]], right: Trees, lines: int) -> No
 
 
 def must_be_of_evaluate(output: Path, given: dict[str, Path]) -> None:
-    """The numbers of both rungs are those of `evaluate`, with heads for the second alone."""
-    plain, syntax = json.loads((output / "ladder.json").read_text())["rungs"]
+    """The numbers of both variants are those of `evaluate`, with heads for the second alone."""
+    plain, syntax = json.loads((output / "ladder.json").read_text())["variants"]
     without = {name: path for name, path in given.items() if name != "source_heads"}
     for row, of in ((plain, without), (syntax, given)):
         for name, beam in (("greedy", 1), ("beam", 5)):
@@ -133,7 +133,7 @@ def test_on_test_files(
 ) -> None:
     given = files(folder, "train", "valid", "test")
     out = tmp_path / "out"
-    climb(out, given)
+    ladder(out, given)
     must_be_in_step(watched.seen, trees(folder, "test"), 50)
     must_be_trained_on_the_same(out)
     test = {name.removeprefix("test_"): path for name, path in files(folder, "test").items()}
@@ -150,13 +150,13 @@ def test_on_test_files(
 
     monkeypatch.setattr(climbing, "measure", note)
     with at_step(1, crash):
-        before = climb(out, given)
+        before = ladder(out, given)
         assert measured == []
         lines = given["test_source_heads"].read_text().splitlines()
         other = (" ".join("0" for _ in line.split()) for line in lines)
         flat = write_lines(tmp_path / "flat.heads", other)
-        after = climb(out, {**given, "test_source_heads": flat})
-    assert measured == ["trees"]  # other trees are nothing to the rung that reads none
+        after = ladder(out, {**given, "test_source_heads": flat})
+    assert measured == ["trees"]  # other trees are nothing to the variant that reads none
     assert before[0] == after[0]
     perplexities = [result.row.perplexity for result in (before[1], after[1]) if result.row]
     assert perplexities[0] != pytest.approx(perplexities[1], rel=1e-6)
@@ -178,7 +178,7 @@ def test_on_validation_files_by_command(
 def test_on_pairs_held_out_by_a_rung_that_reads_no_trees(
     tmp_path: Path, folder: Path, watched: type[Watched]
 ) -> None:
-    climb(tmp_path / "out", files(folder, "train"), steps=2)
+    ladder(tmp_path / "out", files(folder, "train"), steps=2)
     must_be_in_step(watched.seen, trees(folder, "train"), 10)
     must_be_trained_on_the_same(tmp_path / "out")
     must_be_of_evaluate(tmp_path / "out", {})
@@ -186,10 +186,10 @@ def test_on_pairs_held_out_by_a_rung_that_reads_no_trees(
 
 def test_rungs_that_read_no_trees_ignore_them(tmp_path: Path, folder: Path) -> None:
     given = files(folder, "train", "valid", "test")
-    (result,) = climb(tmp_path / "out", given, ["tiny"], steps=1)
+    (result,) = ladder(tmp_path / "out", given, ["tiny"], steps=1)
     without = {name: path for name, path in given.items() if not name.endswith("heads")}
     with at_step(1, crash):
-        assert climb(tmp_path / "out", without, ["tiny"], steps=1) == [result]
+        assert ladder(tmp_path / "out", without, ["tiny"], steps=1) == [result]
     assert "dependency trees" not in (tmp_path / "out" / "ladder.md").read_text()
 
 
@@ -206,8 +206,8 @@ MISSING = {
 def test_without_trees_nothing_is_trained(name: str, tmp_path: Path, folder: Path) -> None:
     left_out, sentence = MISSING[name]
     given = files(folder, "train", "valid", "test")
-    with at_step(1, crash), pytest.raises(Misuse, match=sentence) as refused:
-        climb(tmp_path / "out", {n: path for n, path in given.items() if n not in left_out})
+    with at_step(1, crash), pytest.raises(UsageError, match=sentence) as refused:
+        ladder(tmp_path / "out", {n: path for n, path in given.items() if n not in left_out})
     assert name == "a test source" or str(refused.value).startswith("trees reads the dependency")
     assert not (tmp_path / "out").exists()
 
@@ -220,6 +220,6 @@ def test_a_bad_tree_is_found_before_anything_is_trained(
     lines = (folder / f"{part}.heads").read_text().splitlines()
     bad = write_lines(tmp_path / "bad", [*lines[:4], "9 9", *lines[5:]])
     for parts in (("train", "valid", "test"), tuple({"train", part})):
-        with at_step(1, crash), pytest.raises(Misuse, match="bad:5 "):
-            climb(tmp_path / "out", {**files(folder, *parts), name: bad})
+        with at_step(1, crash), pytest.raises(UsageError, match="bad:5 "):
+            ladder(tmp_path / "out", {**files(folder, *parts), name: bad})
     assert not (tmp_path / "out").exists()

@@ -20,13 +20,13 @@ import regard
 from regard import recipes
 from regard.cli import main
 from regard.data.batch import BOS, EOS, Batch, Padded
-from regard.data.sides import Tokenizers
 from regard.data.tokenizer import Words
+from regard.data.tokenizers import Tokenizers
+from regard.errors import UsageError
 from regard.models.base import Model
 from regard.models.language import LanguageConfig
 from regard.predict import Predictor
-from regard.problem import Misuse
-from regard.run import Run
+from regard.runs.folder import Run
 from regard.search.beam import Beam
 
 ATTENTION = ("model.layers=2", "model.inner=32", "model.heads=2")
@@ -38,7 +38,7 @@ SMALL = (
     "training.optimizer.rate=0.01",
     "training.optimizer.warmup=20",
     "training.validate_every=1000",
-    "search.longest_extra=12",
+    "search.max_length_extra=12",
 )
 OWN = {"language": ATTENTION, "language_rnn": ("model.layers=1",)}
 BOTH = pytest.mark.parametrize("recipe", OWN)
@@ -239,7 +239,7 @@ def test_the_best_are_the_lines_that_can_follow_with_their_probability(folder: P
 def test_a_long_beginning_is_not_cut_off(folder: Path) -> None:
     long = " ".join(["ant bee cat"] * 40)
     run = Run.open(folder / "language")
-    for search in (run.config.search, Beam(beam=1, longest_ratio=1.0, longest_extra=1)):
+    for search in (run.config.search, Beam(beam=1, max_length_ratio=1.0, max_length_extra=1)):
         assert run.predictor(search)(long).startswith(long)
 
 
@@ -302,8 +302,8 @@ def test_the_data_of_a_language_model_raises_no_false_alarm(
 def test_a_run_that_was_broken_off_goes_on_bit_for_bit(
     config: LanguageConfig, kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    model = config.model_copy(update={"dropout": 0.2})
-    recipe = recipes.language().model_copy(update={"model": model})
+    model = config.changed(dropout=0.2)
+    recipe = recipes.language().changed(model=model)
     monkeypatch.setitem(recipes.RECIPES, "miniature", lambda: recipe)
     settings = [
         f"tokenizer.kind={kind}",
@@ -362,7 +362,7 @@ WRONG: dict[str, tuple[list[str], str]] = {
 SETTINGS = {
     "training.metric=bleu": "set training.metric=loss",
     "tokenizer.joint=false": "set tokenizer.joint=true",
-    "search.longest_ratio=0.5": "search.longest_ratio to 1 or more",
+    "search.max_length_ratio=0.5": "search.max_length_ratio to 1 or more",
     "model.heads=3": "cannot be split among 3 heads",
     "model.width=15 model.heads=5": "even width",
     "model.position=rotary model.width=20": "even width of each head",
@@ -392,7 +392,7 @@ def test_what_makes_no_sense_is_refused_in_one_sentence(
 
 
 def test_prefixes_are_refused_from_python_too(folder: Path) -> None:
-    with pytest.raises(Misuse, match="from the lines themselves"):
+    with pytest.raises(UsageError, match="from the lines themselves"):
         list(regard.load(folder / "language").predict(["ant"], ["bee"]))
 
 

@@ -8,8 +8,8 @@ import sys
 import pytest
 import torch
 
-from regard import memory
-from regard.memory import bounded_memory
+from regard.processes import memory
+from regard.processes.memory import bounded_memory
 from regard.training.guard import out_of_memory
 
 pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="only Linux has it")

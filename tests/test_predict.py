@@ -17,9 +17,9 @@ import pytest
 from toy import ABLE, some_lines, train_small, turned, write_corpus
 
 import regard
+from regard.errors import RegardError, UsageError
 from regard.predict import MANY, WINDOW, Predictor
-from regard.problem import Misuse, Problem
-from regard.workers import AHEAD, at_once
+from regard.processes.pool import AHEAD, at_once
 
 
 @pytest.fixture(scope="module")
@@ -62,7 +62,7 @@ def test_a_prefix_longer_than_any_target_would_be_is_kept(predictor: Predictor) 
 
 def test_prefixes_must_be_as_many_as_lines(predictor: Predictor) -> None:
     for prefixes in ([], ["HEN"], ["HEN"] * 3):
-        with pytest.raises(Misuse, match="prefixes than lines"):
+        with pytest.raises(UsageError, match="prefixes than lines"):
             list(predictor.predict(["ant", "bee"], prefixes))
 
 
@@ -108,7 +108,9 @@ def test_a_prefix_with_more_pieces_than_there_are_places_is_refused(tmp_path: Pa
     (found,) = predictor.predict(["ant"], ["HEN " * 7])
     assert found.text == " ".join(["HEN"] * 7)
     for pieces in (8, 9, 30):
-        with pytest.raises(Misuse, match=f"prefix of line 2 has {pieces} pieces, .* read 7: sh"):
+        with pytest.raises(
+            UsageError, match=f"prefix of line 2 has {pieces} pieces, .* read 7: sh"
+        ):
             list(predictor.predict(["ant", "bee"], ["HEN", "HEN " * pieces]))
 
 
@@ -147,15 +149,15 @@ def test_a_worker_that_is_killed_is_told_of() -> None:
             os.kill(os.getpid(), signal.SIGKILL)
         return number
 
-    with pytest.raises(Problem, match="was killed"), at_once(work, 2) as run:
+    with pytest.raises(RegardError, match="was killed"), at_once(work, 2) as run:
         list(run(range(100)))
 
 
 def test_what_goes_wrong_in_a_worker_is_told_here() -> None:
     def work(number: int) -> int:
-        raise Misuse("This cannot be.")
+        raise UsageError("This cannot be.")
 
-    with pytest.raises(Misuse, match="This cannot be"), at_once(work, 2) as run:
+    with pytest.raises(UsageError, match="This cannot be"), at_once(work, 2) as run:
         list(run(range(100)))
 
 
@@ -163,7 +165,7 @@ def test_workers_end_with_the_process_that_started_them(tmp_path: Path) -> None:
     script = tmp_path / "script.py"
     script.write_text(
         "import os, time\n"
-        "from regard.workers import at_once\n"
+        "from regard.processes.pool import at_once\n"
         "def work(number):\n"
         "    print(os.getpid(), flush=True)\n"
         "    time.sleep(600)\n"

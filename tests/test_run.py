@@ -17,10 +17,10 @@ from toy import journal, saved_steps, strays, tensors, train_small, write_corpus
 
 import regard
 from regard.data.store import Store
-from regard.experiment import Trainer
+from regard.errors import RegardError, UsageError
 from regard.files import writing
-from regard.problem import Misuse, Problem
-from regard.run import Run
+from regard.runs.folder import Run
+from regard.runs.train import Trainer
 
 Corpus = dict[str, Path]
 
@@ -59,7 +59,7 @@ def test_the_same_call_on_a_finished_run_does_nothing(
 
 
 def test_a_changed_config_is_refused_with_each_difference(run: Path, corpus: Corpus) -> None:
-    with pytest.raises(Misuse) as refused:
+    with pytest.raises(UsageError) as refused:
         train_small(run, corpus, "model.layers=2", "training.optimizer.rate=0.5", steps=9)
     assert "model.layers: was 1, now 2" in str(refused.value)
     assert "training.optimizer.rate: was 0.003, now 0.5" in str(refused.value)
@@ -67,7 +67,7 @@ def test_a_changed_config_is_refused_with_each_difference(run: Path, corpus: Cor
 
 
 def test_another_kind_of_budget_is_refused_with_the_difference(run: Path, corpus: Corpus) -> None:
-    with pytest.raises(Misuse, match=r"budget\.epochs: was null, now 2"):
+    with pytest.raises(UsageError, match=r"budget\.epochs: was null, now 2"):
         train_small(run, corpus, steps=None, epochs=2)
 
 
@@ -75,7 +75,9 @@ def test_another_kind_of_budget_is_refused_with_the_difference(run: Path, corpus
 def test_changed_data_is_refused(run: Path, corpus: Corpus, tmp_path: Path, part: str) -> None:
     lines = corpus[part].read_text().splitlines()
     other = write_lines(tmp_path / "other", ["ant ANT", *lines[1:]])
-    with pytest.raises(Misuse, match="valid files differ" if "valid" in part else "train files"):
+    with pytest.raises(
+        UsageError, match="valid files differ" if "valid" in part else "train files"
+    ):
         train_small(run, {**corpus, part: other})
 
 
@@ -83,7 +85,7 @@ def test_validation_files_given_later_are_refused(
     tmp_path: Path, corpus: Corpus, finished: Path
 ) -> None:
     without = {"source": corpus["source"], "target": corpus["target"]}
-    with pytest.raises(Misuse, match="valid files differ"):
+    with pytest.raises(UsageError, match="valid files differ"):
         train_small(finished, without)
 
 
@@ -101,7 +103,7 @@ def test_a_given_tokenizer_is_used_and_another_one_refused_later(
     assert (run.path / "tokenizer.json").read_bytes() == (finished / "tokenizer.json").read_bytes()
     train_small(tmp_path / "run", corpus, steps=1, tokenizer=finished)
     other = train_small(tmp_path / "other", corpus, "tokenizer.vocabulary=10", steps=1)
-    with pytest.raises(Misuse, match="begun with another tokenizer"):
+    with pytest.raises(UsageError, match="begun with another tokenizer"):
         train_small(tmp_path / "run", corpus, steps=1, tokenizer=other.path)
 
 
@@ -115,7 +117,7 @@ def test_the_run_alone_is_enough_to_go_on(tmp_path: Path, corpus: Corpus, finish
 def test_two_at_a_time_are_refused_and_the_lock_ends_with_its_holder(
     run: Path, corpus: Corpus
 ) -> None:
-    with Run.open(run).locked(), pytest.raises(Misuse, match="Another process is training"):
+    with Run.open(run).locked(), pytest.raises(UsageError, match="Another process is training"):
         train_small(run, corpus)
     train_small(run, corpus)
 
@@ -125,26 +127,26 @@ def test_a_folder_with_other_things_in_it_is_refused_and_left_alone(
 ) -> None:
     (tmp_path / "taken").mkdir()
     diary = write_lines(tmp_path / "taken" / "diary.txt", ["dear diary"])
-    with pytest.raises(Misuse, match="holds other files"):
+    with pytest.raises(UsageError, match="holds other files"):
         train_small(tmp_path / "taken", corpus)
     assert [path.name for path in (tmp_path / "taken").iterdir()] == ["diary.txt"]
-    with pytest.raises(Misuse, match="is a file"):
+    with pytest.raises(UsageError, match="is a file"):
         train_small(diary, corpus)
-    with pytest.raises(Misuse, match="is not a run"):
+    with pytest.raises(UsageError, match="is not a run"):
         regard.load(tmp_path / "taken")
 
 
 def test_wrong_use_leaves_no_run_behind(tmp_path: Path, corpus: Corpus) -> None:
     """So that the command can be put right and given again."""
     empty = write_lines(tmp_path / "empty", [])
-    with pytest.raises(Misuse, match="is empty"):
+    with pytest.raises(UsageError, match="is empty"):
         train_small(tmp_path / "run", {**corpus, "source": empty})
     assert not (tmp_path / "run").exists()
-    with pytest.raises(Misuse, match="set it to at least"):
+    with pytest.raises(UsageError, match="set it to at least"):
         train_small(tmp_path / "run", corpus, "tokenizer.kind=bpe", "tokenizer.vocabulary=9")
     assert not (tmp_path / "run").exists()
     longer = write_lines(tmp_path / "longer", [f"THE {line}" for line in toy.some_lines(120, 10)])
-    with pytest.raises(Misuse, match=r"model\.tying=target"):
+    with pytest.raises(UsageError, match=r"model\.tying=target"):
         train_small(tmp_path / "run", {**corpus, "target": longer}, "tokenizer.joint=false")
     assert not (tmp_path / "run").exists()
     train_small(tmp_path / "run", corpus, steps=1)
@@ -167,14 +169,14 @@ def crash_in(monkeypatch: pytest.MonkeyPatch, target: Any, name: str, calls: int
 
 
 PLACES = [
-    ("regard.run.write_json", 1),  # config.json
-    ("regard.run.write_json", 2),  # the fingerprint of the data
-    ("regard.data.sides.save", 1),  # one of two tokenizers
-    ("regard.data.sides.save", 2),
+    ("regard.runs.folder.write_json", 1),  # config.json
+    ("regard.runs.folder.write_json", 2),  # the fingerprint of the data
+    ("regard.data.tokenizers.save", 1),  # one of two tokenizers
+    ("regard.data.tokenizers.save", 2),
     ("regard.data.store.Store.write", 1),  # the training data
     ("regard.data.store.Store.write", 2),
-    ("regard.run.write_json", 3),  # data.json complete
-    ("regard.run.write_json", 4),  # plan.json
+    ("regard.runs.folder.write_json", 3),  # data.json complete
+    ("regard.runs.folder.write_json", 4),  # plan.json
 ]
 
 
@@ -223,7 +225,7 @@ def test_a_folder_that_cannot_be_written_has_a_shortlist_all_the_same(
     def refuse(path: Path) -> None:
         raise PermissionError(13, "Permission denied")
 
-    monkeypatch.setattr("regard.run.writing", refuse)
+    monkeypatch.setattr("regard.runs.folder.writing", refuse)
     assert Run.open(run).predictor(shortlist=3)(["ant"])
     assert not (run / "likely.npy").exists()
 
@@ -236,7 +238,7 @@ def test_data_encoded_before_a_kill_is_not_taken_for_other_data(
         with pytest.raises(ZeroDivisionError):
             train_small(tmp_path / "run", corpus)
     other = write_corpus(tmp_path / "other", seed=2)
-    with pytest.raises(Misuse, match="other data"):
+    with pytest.raises(UsageError, match="other data"):
         train_small(tmp_path / "run", other)
 
 
@@ -322,10 +324,10 @@ def test_another_seed_holds_out_another_part(tmp_path: Path, corpus: Corpus) -> 
 
 def test_too_little_data_is_refused(tmp_path: Path) -> None:
     one = write_lines(tmp_path / "one", ["ant"])
-    with pytest.raises(Misuse, match="One pair is not enough"):
+    with pytest.raises(UsageError, match="One pair is not enough"):
         train_small(tmp_path / "run", {"source": one, "target": one})
     same = write_lines(tmp_path / "same", ["ant"] * 5)
-    with pytest.raises(Misuse, match="All pairs are the same"):
+    with pytest.raises(UsageError, match="All pairs are the same"):
         train_small(tmp_path / "run", {"source": same, "target": same})
 
 
@@ -342,21 +344,21 @@ def test_too_little_data_is_refused(tmp_path: Path) -> None:
 )
 def test_a_config_edited_to_nonsense_is_refused(run: Path, text: str, sentence: str) -> None:
     (run / "config.json").write_text(text)
-    with pytest.raises(Misuse, match=sentence.replace("[", r"\[")):
+    with pytest.raises(UsageError, match=sentence.replace("[", r"\[")):
         regard.load(run)
 
 
 def test_a_config_edited_to_something_else_is_not_gone_on_with(run: Path) -> None:
     text = (run / "config.json").read_text()
     (run / "config.json").write_text(text.replace('"rate": 0.003', '"rate": 0.5'))
-    with pytest.raises(Misuse, match=r"config\.json was changed after step-8"):
+    with pytest.raises(UsageError, match=r"config\.json was changed after step-8"):
         regard.train(run=run, quiet=True)
 
 
 @pytest.mark.parametrize("text", ["{}", '{"steps": "x"}', '{"steps": -1}', "x"])
 def test_a_damaged_plan_is_refused(run: Path, text: str) -> None:
     (run / "plan.json").write_text(text)
-    with pytest.raises(Misuse, match=r"plan\.json"):
+    with pytest.raises(UsageError, match=r"plan\.json"):
         regard.train(run=run, quiet=True)
 
 
@@ -373,7 +375,7 @@ def refusal(use: Callable[..., Any], *arguments: Any) -> str:
     """The sentence with which something is refused, if it is; any other error is passed on."""
     try:
         use(*arguments)
-    except Problem as problem:
+    except RegardError as problem:
         return str(problem)
     return ""
 
@@ -415,5 +417,5 @@ def test_facts_tell_what_is_in_a_run(finished: Path) -> None:
 def test_a_run_without_a_checkpoint_says_so(run: Path) -> None:
     shutil.rmtree(run / "checkpoints")
     assert Run.open(run).facts()["used_checkpoint"] is None
-    with pytest.raises(Problem, match="no checkpoint yet"):
+    with pytest.raises(RegardError, match="no checkpoint yet"):
         regard.load(run)

@@ -15,11 +15,11 @@ from toy import tensors, train_small, write_corpus, write_lines
 import regard
 from regard.cli import main
 from regard.data.batch import Padded
-from regard.data.heads import word_heads
+from regard.data.trees import word_heads
+from regard.errors import UsageError
 from regard.models.transformer import TransformerEncoder
-from regard.problem import Misuse
 from regard.recipes import Config
-from regard.run import Run
+from regard.runs.folder import Run
 
 Corpus = dict[str, Path]
 Seen = list[Padded]
@@ -115,7 +115,7 @@ def test_going_on_is_exact_and_other_heads_are_other_data(
     assert tensors(tmp_path / "parts", 6) == tensors(tmp_path / "whole", 6)
     lines = with_heads["source_heads"].read_text().splitlines()
     other = write_lines(tmp_path / "other", [" ".join("0" for _ in line.split()) for line in lines])
-    with pytest.raises(Misuse, match="train files differ"):
+    with pytest.raises(UsageError, match="train files differ"):
         train_small(tmp_path / "whole", {**with_heads, "source_heads": other}, steps=6)
     regard.train(run=tmp_path / "whole", quiet=True)
 
@@ -125,7 +125,7 @@ def test_a_bad_tree_stops_training_before_there_is_a_run(
 ) -> None:
     lines = with_heads["valid_source_heads"].read_text().splitlines()
     bad = write_lines(tmp_path / "bad", [*lines[:7], "9 9", *lines[8:]])
-    with pytest.raises(Misuse, match="bad:8 "):
+    with pytest.raises(UsageError, match="bad:8 "):
         train_small(tmp_path / "run", {**with_heads, "valid_source_heads": bad})
     assert not (tmp_path / "run").exists()
     assert not seen
@@ -192,35 +192,35 @@ def test_translating_on_the_command_line(
 def test_a_model_that_reads_heads_is_not_used_without_them(
     tmp_path: Path, corpus: Corpus, with_heads: Corpus, seen: Seen
 ) -> None:
-    with pytest.raises(Misuse, match="give --source-heads"):
+    with pytest.raises(UsageError, match="give --source-heads"):
         train_small(tmp_path / "run", corpus)
     part = {name: path for name, path in with_heads.items() if name != "valid_source_heads"}
-    with pytest.raises(Misuse, match="give --valid-source-heads"):
+    with pytest.raises(UsageError, match="give --valid-source-heads"):
         train_small(tmp_path / "run", part)
     assert not (tmp_path / "run").exists()
     run = train_small(tmp_path / "run", with_heads, steps=1).path
     files = {"source": corpus["valid_source"], "target": corpus["valid_target"]}
     for use in (regard.evaluate, regard.score):
-        with pytest.raises(Misuse, match="give --source-heads"):
+        with pytest.raises(UsageError, match="give --source-heads"):
             use(run, **files)
     translate = regard.load(run)
-    with pytest.raises(Misuse, match="give heads"):
+    with pytest.raises(UsageError, match="give heads"):
         translate("ant")
-    with pytest.raises(Misuse, match="give heads"):
+    with pytest.raises(UsageError, match="give heads"):
         list(translate.score([("ant", "ANT")]))
-    with pytest.raises(Misuse, match="Line 2 has 2 heads"):
+    with pytest.raises(UsageError, match="Line 2 has 2 heads"):
         translate(["ant", "bee"], [[0], [0, 1]])
     for heads in ([[0]], [[0], [0], [0]]):
-        with pytest.raises(Misuse, match="trees than lines"):
+        with pytest.raises(UsageError, match="trees than lines"):
             translate(["ant", "bee"], heads)
 
 
 def test_heads_for_a_model_that_has_no_use_for_them(
     tmp_path: Path, corpus: Corpus, with_heads: Corpus
 ) -> None:
-    with pytest.raises(Misuse, match="leave --source-heads out"):
+    with pytest.raises(UsageError, match="leave --source-heads out"):
         train_small(tmp_path / "run", with_heads)
-    with pytest.raises(Misuse, match="leave --valid-source-heads out"):
+    with pytest.raises(UsageError, match="leave --valid-source-heads out"):
         train_small(
             tmp_path / "run", {**corpus, "valid_source_heads": with_heads["valid_source_heads"]}
         )
@@ -230,11 +230,11 @@ def test_heads_for_a_model_that_has_no_use_for_them(
     files = {"source": corpus["valid_source"], "target": corpus["valid_target"]}
     heads = with_heads["valid_source_heads"]
     for use in (regard.evaluate, regard.score):
-        with pytest.raises(Misuse, match="leave --source-heads out"):
+        with pytest.raises(UsageError, match="leave --source-heads out"):
             use(run, **files, source_heads=heads)
-    with pytest.raises(Misuse, match="leave --source-heads out"):
+    with pytest.raises(UsageError, match="leave --source-heads out"):
         regard.compare([run, run], **files, source_heads=heads)
-    with pytest.raises(Misuse, match="leave heads out"):
+    with pytest.raises(UsageError, match="leave heads out"):
         regard.load(run)("ant", [0])
     assert main(["translate", str(run), f"--source-heads={heads}"]) == 2
     assert isinstance(regard.load(run)("ant"), str)
@@ -244,7 +244,7 @@ def test_lines_that_are_too_long_are_read_with_the_heads_of_their_beginning(
     tmp_path: Path, with_heads: Corpus, seen: Seen
 ) -> None:
     translate = Run.open(train_small(tmp_path / "run", with_heads, steps=1).path).predictor()
-    translate.longest = 3
+    translate.length_limit = 3
     seen.clear()
     translate("bee cat dog eel", [4, 1, 2, 0])
     (source,) = seen
@@ -263,7 +263,7 @@ def test_syntax_positions_from_text_to_text(tmp_path: Path, with_heads: Corpus) 
     run = train_small(tmp_path / "run", with_heads, "model.position=syntax", steps=3)
     translate = regard.load(run.path)
     assert isinstance(translate("ant bee", heads=[2, 0]), str)
-    with pytest.raises(Misuse, match="dependency tree"):
+    with pytest.raises(UsageError, match="dependency tree"):
         translate("ant bee")
     folder = with_heads["source"].parent
     files = {"source": folder / "test.source", "target": folder / "test.target"}

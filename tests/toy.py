@@ -18,7 +18,7 @@ import torch
 from torch.optim.optimizer import register_optimizer_step_post_hook
 
 import regard
-from regard.run import Run
+from regard.runs.folder import Run
 
 WORDS = ["ant", "bee", "cat", "dog", "eel", "fox", "gnu", "hen"]
 

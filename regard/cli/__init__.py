@@ -12,7 +12,7 @@ from regard.cli.looking import align, look, watch
 from regard.cli.options import say
 from regard.cli.training import corpus, demo, info, ladder, recipes, train
 from regard.cli.using import compare, evaluate, score, translate
-from regard.problem import Problem
+from regard.errors import RegardError
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -27,7 +27,7 @@ for verb in (
 ):
     app.command()(verb)
 
-UsageError = cast(type[typer.BadParameter], typer.BadParameter.__mro__[2])
+ParserError = cast(type[typer.BadParameter], typer.BadParameter.__mro__[2])
 """What the parser raises; typer carries its own copy of click, so the class has no fixed home."""
 
 
@@ -39,13 +39,13 @@ def main(arguments: Optional[Iterable[str]] = None) -> int:
     given = sys.argv[1:] if arguments is None else list(arguments)
     try:
         return app(given, prog_name="regard", standalone_mode=False) or 0
-    except UsageError as error:
+    except ParserError as error:
         if not given:
             say(str(error))  # the help
         else:
             say(f"regard: {error.format_message().rstrip('.')}: see 'regard --help'.")
         return 2
-    except Problem as problem:
+    except RegardError as problem:
         say(f"regard: {problem}")
         return problem.exit_code
     except (OSError, MemoryError) as error:

@@ -21,7 +21,7 @@ from regard.cli.options import (
     say,
     writing,
 )
-from regard.problem import Misuse
+from regard.errors import UsageError
 
 if TYPE_CHECKING:
     from regard.inspection.aligning import Pair
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from regard.metrics.alignment import Gold
     from regard.metrics.text import Score
     from regard.predict import Predictor
-    from regard.run import Run
+    from regard.runs.folder import Run
 
 MOST_SENTENCES = 50
 """On one page, which must stay light enough to open."""
@@ -47,18 +47,18 @@ def look(
     beam: Annotated[Optional[int], typer.Option(min=1, max=32, help="Hypotheses kept.")] = None,
 ) -> None:
     """Look inside: attention, alignment and search for a sentence, as one offline HTML page."""
-    from regard.data.heads import must_fit
+    from regard.data.trees import must_fit
     from regard.inspection.aligning import run_heads
     from regard.inspection.look import look as look_at
     from regard.inspection.page import save_page
-    from regard.run import Run
+    from regard.runs.folder import Run
 
     experiment = Run.open(run)
     must_fit(experiment.config.reads_heads, source_heads is not None, "--source-heads")
     sentences = _sentences(text, target, input, targets, source_heads)
     search = experiment.config.search
     if beam is not None:
-        search = search.model_copy(update={"beam": beam, "best": 1})
+        search = search.changed(beam=beam, best=1)
     predictor = experiment.predictor(search, say=say)
     looks = [look_at(predictor, *each) for each in sentences]
     if looks[0].layers.cross:
@@ -85,15 +85,17 @@ def _sentences(
     from regard.data.corpus import read_beside, read_plain
 
     if (text is None) == (input is None):
-        raise Misuse("Give one sentence, or a file of sentences with --input.")
+        raise UsageError("Give one sentence, or a file of sentences with --input.")
     if (target is not None and text is None) or (targets is not None and input is None):
-        raise Misuse("Give --target with a sentence, and --targets with --input.")
+        raise UsageError("Give --target with a sentence, and --targets with --input.")
     lines = list(read_plain(input)) if input is not None else [text or ""]
     forced: list[Optional[str]] = [target] * len(lines)
     if targets is not None:
         forced = list(read_plain(targets))
     if len(lines) != len(forced):
-        raise Misuse(f"{input} has {len(lines)} lines and {targets} {len(forced)}: give as many.")
+        raise UsageError(
+            f"{input} has {len(lines)} lines and {targets} {len(forced)}: give as many."
+        )
     trees: list[Optional[Sequence[int]]] = [None] * len(lines)
     if source_heads is not None:
         trees = list(read_beside(source_heads, lines))
@@ -102,7 +104,9 @@ def _sentences(
         return sentences
     filled = [each for each in sentences if each[0].strip()]
     if not 1 <= len(filled) <= MOST_SENTENCES:
-        raise Misuse(f"{input} has {len(filled)} sentences: a page shows 1 to {MOST_SENTENCES}.")
+        raise UsageError(
+            f"{input} has {len(filled)} sentences: a page shows 1 to {MOST_SENTENCES}."
+        )
     return filled
 
 
@@ -124,15 +128,15 @@ def align(
     gold_turned: GoldTurned = False,
 ) -> None:
     """Write which words go together, 0-0 1-2 ..., a line for each pair (Pharaoh format)."""
-    from regard.data.heads import must_fit
+    from regard.data.trees import must_fit
     from regard.inspection.aligning import align as align_all
     from regard.inspection.aligning import heads_for, read_gold, read_pairs
     from regard.inspection.alignment import find_method
     from regard.metrics.alignment import pharaoh
-    from regard.run import Run
+    from regard.runs.folder import Run
 
     if attention_heads is not None and choose is not None:
-        raise Misuse("Give --attention-heads to name them or --choose to find them, not both.")
+        raise UsageError("Give --attention-heads to name them or --choose to find them, not both.")
     chosen_method = find_method(method)
     experiment = Run.open(run)
     must_fit(experiment.config.reads_heads, source_heads is not None, "--source-heads")
@@ -152,14 +156,14 @@ def align(
 def _choose(
     run: Run, predictor: Predictor, pairs: list[Pair], method: Method, gold: list[Gold]
 ) -> AttentionHeads:
-    from regard.inspection.aligning import choose, keep_heads
+    from regard.inspection.aligning import choose, save_heads
 
     chosen = choose(predictor, pairs, method, gold)
     for each in chosen.single[:8]:
         say(f"  {each.heads}\tAER {100 * each.error:.1f}")
     best = chosen.best
     checkpoint = run.checkpoints(say).best()
-    keep_heads(run, chosen, checkpoint.step if checkpoint else 0)
+    save_heads(run, chosen, checkpoint.step if checkpoint else 0)
     say(f"Best together: {best.heads}, AER {100 * best.error:.1f}; kept.")
     return best.heads
 
@@ -198,12 +202,12 @@ def read_gold_for(
     first: int,
     turned: bool,
 ) -> GoldPairs:
-    from regard.inspection.aligning import must_be_one_a_pair, read_gold, read_pairs
+    from regard.inspection.aligning import check_one_per_pair, read_gold, read_pairs
 
     if source is None or target is None:
-        raise Misuse("A gold alignment needs its lines: give --source and --target with it.")
+        raise UsageError("A gold alignment needs its lines: give --source and --target with it.")
     gold, pairs = read_gold(path, first, turned), list(read_pairs(source, target, source_heads))
-    must_be_one_a_pair(gold, pairs)
+    check_one_per_pair(gold, pairs)
     return GoldPairs(pairs, gold)
 
 
@@ -211,7 +215,7 @@ def alignment_scores(run: Path, known: GoldPairs, named: Optional[str], method: 
     """The error rate of what a run's attention says, with its precision and recall."""
     from regard.inspection.aligning import heads_for, score_alignments
     from regard.inspection.alignment import find_method
-    from regard.run import Run
+    from regard.runs.folder import Run
 
     chosen = find_method(method)
     experiment = Run.open(run)
@@ -230,7 +234,7 @@ def watch(
 ) -> None:
     """Watch a run while it trains, or afterwards: curves, translations and their attention."""
     from regard.inspection.watching import save_watch_page, serve
-    from regard.run import Run
+    from regard.runs.folder import Run
 
     experiment = Run.open(run)
     if output is not None:

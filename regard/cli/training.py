@@ -19,7 +19,7 @@ from regard.cli.options import (
     print_json,
     say,
 )
-from regard.problem import Misuse, Problem
+from regard.errors import RegardError, UsageError
 
 
 def train(
@@ -53,8 +53,8 @@ def train(
 ) -> None:
     """Train a model on your own files; the same command goes on with a run that was stopped."""
     if run is None:
-        raise Misuse("Say where to keep the run: --run FOLDER.")
-    from regard import experiment
+        raise UsageError("Say where to keep the run: --run FOLDER.")
+    from regard.runs import train as experiment
 
     experiment.train(
         recipe,
@@ -80,7 +80,7 @@ def train(
 
 def ladder(
     output: Annotated[Path, typer.Option(help="The folder for the runs, the table, the picture.")],
-    rungs: Annotated[
+    variants: Annotated[
         Optional[list[str]],
         typer.Argument(
             metavar="RUNG",
@@ -101,13 +101,13 @@ def ladder(
     test_target: Target = None,
     test_pairs: PairsFile = None,
     test_source_heads: HeadsFile = None,
-    steps: Annotated[Optional[int], typer.Option(min=1, help="Updates of each rung.")] = None,
+    steps: Annotated[Optional[int], typer.Option(min=1, help="Updates of each variant.")] = None,
     epochs: Annotated[Optional[float], typer.Option(help="Passes over the data of each.")] = None,
     minutes: Annotated[Optional[float], typer.Option(help="Minutes of training of each.")] = None,
     seed: Annotated[Optional[int], typer.Option(min=0, help="Another seed for all.")] = None,
     settings: Annotated[
         Optional[list[str]],
-        typer.Option("--set", metavar="PATH=VALUE", help="Change a setting of all rungs."),
+        typer.Option("--set", metavar="PATH=VALUE", help="Change a setting of all variants."),
     ] = None,
     lowercase: Lowercase = False,
     tokenize: Tokenize = "13a",
@@ -115,11 +115,11 @@ def ladder(
 ) -> None:
     """Train recipes one after the other, with one table; the same command goes on if stopped."""
     from regard.config import check
-    from regard.ladder.climb import climb
+    from regard.ladders.ladder import ladder
     from regard.metrics.text import TextMetrics
 
-    results = climb(
-        rungs or [],
+    results = ladder(
+        variants or [],
         output=output,
         source=source,
         target=target,
@@ -143,16 +143,16 @@ def ladder(
         say=say,
     )
     say(f"The table is in {output / 'ladder.md'}, with the picture in {output / 'ladder.html'}.")
-    if failed := [result.rung.name for result in results if result.row is None]:
-        raise Problem(
-            f"Of {len(results)} rungs {len(failed)} could not be trained ({', '.join(failed)}): "
+    if failed := [result.variant.name for result in results if result.row is None]:
+        raise RegardError(
+            f"Of {len(results)} variants {len(failed)} could not be trained ({', '.join(failed)}): "
             "the table says why, and the same command tries again."
         )
 
 
 def info(run: RunFolder, json: AsJson = False) -> None:
     """What is in a run."""
-    from regard.run import Run
+    from regard.runs.folder import Run
 
     facts = Run.open(run).facts(say)
     if json:

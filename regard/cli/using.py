@@ -35,14 +35,14 @@ from regard.cli.options import (
     say,
     writing,
 )
-from regard.problem import Misuse
+from regard.errors import UsageError
 
 if TYPE_CHECKING:
-    from regard.data.heads import Heads
+    from regard.data.trees import Heads
     from regard.inspection.aligning import Pair
     from regard.metrics.text import Score
     from regard.predict import Prediction
-    from regard.search.rules import Search
+    from regard.search.base import Search
 
 
 def translate(
@@ -74,10 +74,10 @@ def translate(
 ) -> None:
     """Translate lines; order and empty lines are kept. A language model goes on from each line."""
     from regard.data.corpus import read_beside, read_plain
-    from regard.data.heads import must_fit
+    from regard.data.trees import must_fit
     from regard.predict import WINDOW
-    from regard.run import Run
-    from regard.workers import cores
+    from regard.processes.pool import cores
+    from regard.runs.folder import Run
 
     experiment = Run.open(run)
     config = experiment.config
@@ -120,7 +120,8 @@ def translate(
         else:
             write_alignments(experiment, predictor, written, attention_heads, alignments)
     if predictor.cut:
-        say(f"Only the first {predictor.longest} pieces of {predictor.cut} long lines were read.")
+        limit = predictor.length_limit
+        say(f"Only the first {limit} pieces of {predictor.cut} long lines were read.")
 
 
 def _write_each(
@@ -156,7 +157,7 @@ def score(
 
     A pair that cannot be used, as one with an empty side, gets an empty line.
     """
-    from regard import evaluation
+    from regard.runs import evaluate as evaluation
 
     scored = evaluation.score(
         run, source=source, target=target, pairs=pairs, source_heads=source_heads, say=say
@@ -202,11 +203,11 @@ def evaluate(
     """
     from dataclasses import asdict
 
-    from regard import evaluation
     from regard.config import check
-    from regard.data.heads import must_fit
+    from regard.data.trees import must_fit
     from regard.metrics.text import TextMetrics
-    from regard.run import Run
+    from regard.runs import evaluate as evaluation
+    from regard.runs.folder import Run
 
     config = Run.open(run).config
     if not config.reads_source:
@@ -272,9 +273,9 @@ def compare(
     """Is a run really better? Paired bootstrap over the same lines."""
     from dataclasses import asdict
 
-    from regard import evaluation
     from regard.config import check
     from regard.metrics.text import TextMetrics
+    from regard.runs import evaluate as evaluation
 
     metrics = check(TextMetrics, {"lowercase": lowercase, "tokenize": tokenize})
     rows = evaluation.compare(
@@ -300,7 +301,7 @@ def _refuse(case: str, options: Mapping[str, object]) -> None:
     """Options that mean nothing in this case, if they are given."""
     for name, value in options.items():
         if value:
-            raise Misuse(f"There is no use for {name} {case}: leave it out.")
+            raise UsageError(f"There is no use for {name} {case}: leave it out.")
 
 
 def _beam(config: Any, beam: Optional[int], best: int, length_penalty: Optional[float]) -> Search:
@@ -321,8 +322,8 @@ def _sampling(
     from regard.search.sample import Sample
 
     values = {
-        "longest_ratio": config.longest_ratio,
-        "longest_extra": config.longest_extra,
+        "max_length_ratio": config.max_length_ratio,
+        "max_length_extra": config.max_length_extra,
         "best": best,
         "temperature": temperature,
         "top_k": top_k,

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from regard.corpora import grammar, listops
-from regard.problem import Misuse
+from regard.errors import UsageError
 
 
 def _write_grammar(pairs: int, seed: int, folder: Path) -> None:
@@ -26,8 +26,8 @@ CORPORA: dict[str, Callable[[int, int, Path], None]] = {
 def write_corpus(name: str, folder: Path, pairs: int, seed: int = 1) -> None:
     """Write the named corpus with so many training pairs into a folder."""
     if name not in CORPORA:
-        raise Misuse(f"There is no corpus '{name}': choose one of {', '.join(CORPORA)}.")
+        raise UsageError(f"There is no corpus '{name}': choose one of {', '.join(CORPORA)}.")
     try:
         CORPORA[name](pairs, seed, folder)
     except ValueError as error:
-        raise Misuse(f"{error}") from None
+        raise UsageError(f"{error}") from None

@@ -43,10 +43,6 @@ class Padded:
         """(B, T), true where a value is real."""
         return torch.arange(self.values.shape[1]) < self.lengths[:, None]
 
-    def twice(self) -> Padded:
-        heads = None if self.heads is None else self.heads.repeat(2, 1)
-        return Padded(self.values.repeat(2, 1), self.lengths.repeat(2), heads)
-
     def rows(self, start: int, stop: int | None = None, step: int = 1) -> Padded:
         """Some of the rows, without the columns that none of them needs."""
         lengths = self.lengths[start:stop:step]
@@ -72,10 +68,6 @@ class Batch:
 
     def rows(self, start: int, stop: int | None = None, step: int = 1) -> Batch:
         return Batch(self.source.rows(start, stop, step), self.target.rows(start, stop, step))
-
-    def twice(self) -> Batch:
-        """All rows, and all of them again."""
-        return Batch(self.source.twice(), self.target.twice())
 
 
 def _filled(rows: Sequence[Sequence[int]], width: int, fill: int) -> Tensor:

@@ -14,8 +14,8 @@ from itertools import zip_longest
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
-from regard.data.heads import Heads, read_heads
-from regard.problem import Misuse
+from regard.data.trees import Heads, read_heads
+from regard.errors import UsageError
 
 LONGEST = 100_000
 """Characters in a line; a longer one is not a sentence, and it is never held in memory."""
@@ -86,7 +86,7 @@ class Pairs:
         self._heads = heads
         self.report: Report | None = None
         for path in self._all_files():
-            _must_be_a_file(path)
+            _check_is_file(path)
 
     @staticmethod
     def of_files(source: Path, target: Path, heads: Path | None = None) -> Pairs:
@@ -117,7 +117,9 @@ class Pairs:
             tally.kept += 1
             yield Pair(number, str(source), str(target), heads)
         if not tally.kept:
-            raise Misuse(f"{self._names()} has no usable line: all {tally.read:,} were skipped.")
+            raise UsageError(
+                f"{self._names()} has no usable line: all {tally.read:,} were skipped."
+            )
         self.report = tally.report(readings)
 
     def check(self) -> Report:
@@ -154,7 +156,9 @@ class Pairs:
             return None
         where = f"{self._heads}:{number}"
         if isinstance(tree, Bad):
-            raise Misuse(f"{where} is {tree.value}: split it and its source into several lines.")
+            raise UsageError(
+                f"{where} is {tree.value}: split it and its source into several lines."
+            )
         words = len(source.split()) if isinstance(source, str) else 0
         return read_heads(tree, words, where)
 
@@ -163,7 +167,7 @@ class Pairs:
             return (line, line)
         columns = line.split("\t")
         if len(columns) != 2:
-            raise Misuse(
+            raise UsageError(
                 f"{self._files[0]}:{number} has {len(columns)} columns: write source and target "
                 "with one tab between them."
             )
@@ -183,22 +187,26 @@ def read_beside(path: Path, lines: Iterable[str]) -> Iterator[Heads]:
     for count, line in enumerate(lines, 1):
         tree = next(trees, None)
         if tree is None:
-            raise Misuse(f"{path} ends before line {count:,} of the source: give a line for each.")
+            raise UsageError(
+                f"{path} ends before line {count:,} of the source: give a line for each."
+            )
         yield read_heads(tree, len(line.split()), f"{path}:{count}")
     if next(trees, None) is not None:
-        raise Misuse(f"{path} has more than the {count:,} lines of the source: give one for each.")
+        raise UsageError(
+            f"{path} has more than the {count:,} lines of the source: give one for each."
+        )
 
 
 def read_plain(text: Path | BinaryIO, name: str = "stdin") -> Iterator[str]:
     """Every line, the empty ones too; `name` stands in messages for a stream."""
     if isinstance(text, Path):
-        _must_be_a_file(text)
+        _check_is_file(text)
         name, lines = str(text), _Reading(text).lines()
     else:
         lines = _decode(_split(text.readline), name, set())
     for number, line in enumerate(lines, 1):
         if isinstance(line, Bad):
-            raise Misuse(f"{name}:{number} is {line.value}: split it into several lines.")
+            raise UsageError(f"{name}:{number} is {line.value}: split it into several lines.")
         yield line
 
 
@@ -243,11 +251,11 @@ class _Reading:
                     count += 1
                     yield line
             except (EOFError, zlib.error, gzip.BadGzipFile):
-                raise Misuse(
+                raise UsageError(
                     f"{name} is a damaged gzip file, readable up to line {count:,}: copy it again."
                 ) from None
             except OSError as error:
-                raise Misuse(f"Cannot read {name}: {error.strerror or error}.") from None
+                raise UsageError(f"Cannot read {name}: {error.strerror or error}.") from None
             self.digest = hashed.hash.hexdigest()
 
 
@@ -267,15 +275,17 @@ class _Hashed(io.RawIOBase):
         return count
 
 
-def _must_be_a_file(path: Path) -> None:
+def _check_is_file(path: Path) -> None:
     try:
         path.stat()
     except OSError as error:
-        raise Misuse(f"Cannot read {path}: {error.strerror or error}.") from None
+        raise UsageError(f"Cannot read {path}: {error.strerror or error}.") from None
     if path.is_dir():
-        raise Misuse(f"{path} is a folder: give a file with one sentence a line.")
+        raise UsageError(f"{path} is a folder: give a file with one sentence a line.")
     if not path.is_file():
-        raise Misuse(f"{path} is not a regular file, and it is read more than once: save it first.")
+        raise UsageError(
+            f"{path} is not a regular file, and it is read more than once: save it first."
+        )
 
 
 @contextmanager
@@ -283,7 +293,7 @@ def _opened(path: Path) -> Iterator[io.RawIOBase]:
     try:
         raw = path.open("rb", buffering=0)
     except OSError as error:
-        raise Misuse(f"Cannot read {path}: {error.strerror or error}.") from None
+        raise UsageError(f"Cannot read {path}: {error.strerror or error}.") from None
     with raw:
         yield raw
 
@@ -314,7 +324,7 @@ def _decode(lines: Iterator[bytes | None], name: str, notes: set[str]) -> Iterat
         try:
             text = line.decode("utf-8")
         except UnicodeDecodeError as error:
-            raise Misuse(
+            raise UsageError(
                 f"{name}:{number} is not UTF-8 at byte {error.start + 1} "
                 f"(0x{line[error.start]:02X}): convert the file to UTF-8."
             ) from None
@@ -323,7 +333,7 @@ def _decode(lines: Iterator[bytes | None], name: str, notes: set[str]) -> Iterat
 
 def _without_mark(line: bytes, name: str, notes: set[str]) -> bytes:
     if line.startswith((b"\xff\xfe", b"\xfe\xff")):
-        raise Misuse(f"{name} is UTF-16: convert it to UTF-8.")
+        raise UsageError(f"{name} is UTF-16: convert it to UTF-8.")
     if line.startswith(_BYTE_ORDER_MARK):
         notes.add(f"{name} began with a byte order mark: it was removed.")
         return line[len(_BYTE_ORDER_MARK) :]
@@ -340,7 +350,7 @@ def _usable(reading: _Reading) -> Iterator[str | Bad]:
         else:
             yield line if line.strip() else Bad.EMPTY
     if line is None:
-        raise Misuse(f"{reading.path} is empty: give a file with one sentence a line.")
+        raise UsageError(f"{reading.path} is empty: give a file with one sentence a line.")
 
 
 def _aligned(
@@ -354,7 +364,7 @@ def _aligned(
             yield row
     for reading, count in zip(readings, counts, strict=True):
         if count != counts[0]:
-            raise Misuse(
+            raise UsageError(
                 f"{readings[0].path} has {counts[0]:,} lines but {reading.path} has {count:,}: "
                 "line n of one must belong to line n of the other."
             )

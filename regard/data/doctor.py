@@ -11,7 +11,7 @@ from itertools import islice
 from typing import Any
 
 from regard.data.corpus import Pair
-from regard.problem import Misuse
+from regard.errors import UsageError
 
 _SAMPLE = 20_000
 _WORDS = 2_000
@@ -51,7 +51,7 @@ class Profile:
                 )
             )
         except (LookupError, TypeError, ValueError, AttributeError):
-            raise Misuse("The stored profile of the training data is damaged.") from None
+            raise UsageError("The stored profile of the training data is damaged.") from None
 
 
 @dataclass(frozen=True)
@@ -85,7 +85,7 @@ def refuse_swapped(profile: Profile, pairs: Iterable[Pair], name: str) -> None:
     if min(known_source, known_target) < _FEWEST_KNOWN:
         return
     if source > _MARGIN and target < -_MARGIN:
-        raise Misuse(
+        raise UsageError(
             f"The source and target of {name} are swapped: their words are those of the other "
             "side of the training data; give the files the other way round."
         )

@@ -18,12 +18,12 @@ from pydantic import Field
 from regard.config import Settings
 from regard.data.batch import Batch
 from regard.data.corpus import Pair
-from regard.data.heads import Encode, cut_heads, encode_trees, word_heads
 from regard.data.ragged import Indices, Ragged
-from regard.data.sides import Tokenizers
 from regard.data.tokenizer import Tokenizer
+from regard.data.tokenizers import Tokenizers
+from regard.data.trees import Encode, cut_heads, encode_trees, word_heads
+from regard.errors import RegardError, UsageError
 from regard.files import sync_folder, write_json
-from regard.problem import Misuse, Problem
 
 _CHUNK = 4096
 _META = "meta.json"
@@ -84,13 +84,13 @@ class Store:
             writer = _Writer(folder, tokenizers, max_length, keep_text, with_heads)
             meta = writer.write(pairs, progress)
             if not meta["pairs"]:
-                raise Misuse(
+                raise UsageError(
                     f"No pair is left: all have more than {max_length} pieces on a side; "
                     "raise batch.max_length, or model.max_length where that is smaller."
                 )
             write_json(folder / _META, meta)
         except OSError as error:
-            raise Problem(f"Cannot write to {folder}: {error.strerror or error}.") from None
+            raise RegardError(f"Cannot write to {folder}: {error.strerror or error}.") from None
         return Store.open(folder)
 
     @staticmethod
@@ -105,7 +105,7 @@ class Store:
                     raise ValueError(f"{name} has another size")
             return Store(folder, meta)
         except (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError):
-            raise Misuse(
+            raise UsageError(
                 f"{folder} is not a complete encoded corpus: delete it and prepare it again."
             ) from None
 
@@ -119,7 +119,7 @@ class Store:
     def text(self, rows: Indices) -> tuple[list[str], list[str]]:
         """The lines of both sides, if they were kept."""
         if not self.has_text:
-            raise Misuse("The corpus was encoded without its text, which sampling needs.")
+            raise UsageError("The corpus was encoded without its text, which sampling needs.")
         source, target = ([_line(text, row) for row in rows.tolist()] for text in self._texts)
         return source, target
 
@@ -154,7 +154,9 @@ class Batches:
         sampling: float = 0.0,
     ) -> None:
         if sampling and not store.has_text:
-            raise Misuse("The corpus was encoded without its text: prepare it with sampling on.")
+            raise UsageError(
+                "The corpus was encoded without its text: prepare it with sampling on."
+            )
         self._store = store
         self._settings = settings
         self._tokenizers = tokenizers
@@ -165,13 +167,15 @@ class Batches:
     def from_place(self, place: Place) -> Iterator[tuple[Batch, Place]]:
         """Each batch from there on, and the place after it."""
         if not 0 <= place.window < self._windows:
-            raise Misuse(f"{place} is not in this corpus: data or batch settings have changed.")
+            raise UsageError(f"{place} is not in this corpus: data or batch settings have changed.")
         for epoch in count(place.epoch):
             order = self._order(epoch)
             for window in range(place.window, self._windows):
                 prepared = self._prepare(order, epoch, window)
                 if not 0 <= place.batch < len(prepared.cuts):
-                    raise Misuse(f"{place} is not in this corpus: data or settings have changed.")
+                    raise UsageError(
+                        f"{place} is not in this corpus: data or settings have changed."
+                    )
                 for number in range(place.batch, len(prepared.cuts)):
                     place = self._after(epoch, window, number, len(prepared.cuts))
                     yield prepared.batch(number), place

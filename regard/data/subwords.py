@@ -17,7 +17,7 @@ import sentencepiece
 from regard.data.batch import BOS, EOS, PAD, UNKNOWN
 from regard.data.sampling import drop_merges, walk_lattice
 from regard.data.tokenizer import RESERVED, Tokenizer, utf8
-from regard.problem import Misuse
+from regard.errors import UsageError
 
 _TRAINING_LINES = 1_000_000
 _TRAINING_LENGTH = 1_000
@@ -137,11 +137,11 @@ def read_model(path: Path) -> SentencePiece:
     try:
         model = SentencePiece("bpe", path.read_bytes())
     except OSError as error:
-        raise Misuse(f"Cannot read the tokenizer {path}: {error.strerror}.") from None
+        raise UsageError(f"Cannot read the tokenizer {path}: {error.strerror}.") from None
     except RuntimeError:
-        raise Misuse(f"{path} is not a SentencePiece model: give another file.") from None
+        raise UsageError(f"{path} is not a SentencePiece model: give another file.") from None
     except ValueError:
-        raise Misuse(
+        raise UsageError(
             f"{path} numbers its pieces in another way: train it with "
             "--pad_id=0 --bos_id=1 --eos_id=2 --unk_id=3."
         ) from None
@@ -180,11 +180,11 @@ def train_subwords(
         if largest and int(largest[1]) < vocabulary:
             return train_subwords(kind, int(largest[1]), lines)
         if least:
-            raise Misuse(
+            raise UsageError(
                 f"tokenizer.vocabulary={vocabulary} is too small for the characters of this text: "
                 f"set it to at least {least[1]}."
             ) from None
-        raise Misuse(
+        raise UsageError(
             "There is no text to learn a vocabulary from: give files with some text."
         ) from None
     return SentencePiece(kind, model.getvalue())

@@ -10,7 +10,7 @@ from pydantic import Field, ValidationInfo, field_validator
 
 from regard.config import Settings
 from regard.data.batch import BOS, EOS, PAD, UNKNOWN
-from regard.problem import Misuse
+from regard.errors import UsageError
 
 Kind = Literal["bpe", "unigram", "word", "character", "byte"]
 
@@ -57,7 +57,9 @@ class Tokenizer(ABC):
 
     def sample(self, lines: Sequence[str], sampling: float, seed: int) -> list[list[int]]:
         """One random cut of each line, a function of the arguments alone."""
-        raise Misuse(f"The tokenizer kind '{self.kind}' has no sampling: set tokenizer.sampling=0.")
+        raise UsageError(
+            f"The tokenizer kind '{self.kind}' has no sampling: set tokenizer.sampling=0."
+        )
 
     @abstractmethod
     def decode(self, ids: Sequence[int]) -> str:

@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 
 from regard.data.batch import EOS, Batch, Padded
 from regard.data.corpus import read_beside, read_plain
-from regard.data.heads import must_fit
+from regard.data.trees import must_fit
+from regard.errors import UsageError
 from regard.inspection.alignment import (
     MOMENTS,
     AttentionHeads,
@@ -30,8 +31,7 @@ from regard.inspection.words import Side
 from regard.metrics.alignment import Gold, Links, alignment_scores, error_rate, parse_gold
 from regard.metrics.text import Score
 from regard.predict import Predictor
-from regard.problem import Misuse
-from regard.run import Run
+from regard.runs.folder import Run
 
 WINDOW = 2048
 """Pairs read ahead and sorted by length."""
@@ -99,12 +99,12 @@ def _sources(predictor: Predictor, pairs: Sequence[Pair], first: int) -> list[So
         must_fit(predictor.reads_heads, pair.heads is not None, "heads")
     heads = [pair.heads or () for pair in pairs] if predictor.reads_heads else None
     sources = read_sources(predictor, [pair.source for pair in pairs], heads, first)
-    return [source.cut(predictor.longest) for source in sources]
+    return [source.cut(predictor.length_limit) for source in sources]
 
 
 def _targets(predictor: Predictor, pairs: Sequence[Pair]) -> list[list[int]]:
     targets = predictor.tokenizers.target.encode([pair.target.strip() for pair in pairs])
-    return [ids[: predictor.longest] for ids in targets]
+    return [ids[: predictor.length_limit] for ids in targets]
 
 
 def _groups(sources: list[Source], targets: list[list[int]]) -> Iterator[list[int]]:
@@ -146,14 +146,14 @@ def choose(
     in each moment, then one more as long as the mean of all gets better.
     """
     if gold is not None:
-        must_be_one_a_pair(gold, pairs)
+        check_one_per_pair(gold, pairs)
     examples = list(each_pair(predictor, pairs, _by_head, None))
     usable = [(example, i) for i, example in enumerate(examples) if example is not None]
     if not usable:
-        raise Misuse("There is nothing to choose heads by: give pairs with text on both sides.")
+        raise UsageError("There is nothing to choose heads by: give pairs with text on both sides.")
     names = usable[0][0].names
     if not names:
-        raise Misuse("This model has no attention to the source, so it aligns nothing.")
+        raise UsageError("This model has no attention to the source, so it aligns nothing.")
     known = None if gold is None else [gold[i] for _, i in usable]
 
     def error(moment: Moment, chosen: Sequence[int]) -> float:
@@ -226,12 +226,12 @@ def run_heads(run: Run, predictor: Predictor, say: Callable[[str], None]) -> Att
         "the validation data; --choose with a gold alignment finds better ones."
     )
     with suppress(OSError):  # a folder that cannot be written: they are chosen again next time
-        keep_heads(run, chosen, step)
+        save_heads(run, chosen, step)
     return chosen.best.heads
 
 
-def keep_heads(run: Run, chosen: Chosen, step: int) -> None:
-    run.keep_alignment_heads(
+def save_heads(run: Run, chosen: Chosen, step: int) -> None:
+    run.save_alignment_heads(
         {
             "heads": str(chosen.best.heads),
             "by": chosen.by,
@@ -254,7 +254,9 @@ def read_pairs(source: Path, target: Path, heads: Optional[Path] = None) -> Iter
     for number, both in enumerate(zip_longest(read_plain(source), read_plain(target)), 1):
         if None in both:
             ended = source if both[0] is None else target
-            raise Misuse(f"{ended} ends before line {number}: give as many lines in both files.")
+            raise UsageError(
+                f"{ended} ends before line {number}: give as many lines in both files."
+            )
         yield Pair(*both, next(trees))
     next(trees, None)  # where a file of heads that goes on is refused
 
@@ -265,14 +267,14 @@ def read_gold(path: Path, first: int = 0, turned: bool = False) -> list[Gold]:
     for number, line in enumerate(read_plain(path), 1):
         try:
             gold.append(parse_gold(line, first, turned))
-        except Misuse as error:
-            raise Misuse(f"{path}:{number}: {error}") from None
+        except UsageError as error:
+            raise UsageError(f"{path}:{number}: {error}") from None
     return gold
 
 
-def must_be_one_a_pair(gold: Sequence[Gold], pairs: Sequence[Pair]) -> None:
+def check_one_per_pair(gold: Sequence[Gold], pairs: Sequence[Pair]) -> None:
     if len(pairs) != len(gold):
-        raise Misuse(f"The gold has {len(gold)} lines for {len(pairs)} pairs: give one a pair.")
+        raise UsageError(f"The gold has {len(gold)} lines for {len(pairs)} pairs: give one a pair.")
 
 
 def score_alignments(
@@ -283,6 +285,6 @@ def score_alignments(
     method: Method,
 ) -> list[Score]:
     """Alignment error rate, precision and recall of given translations."""
-    must_be_one_a_pair(gold, pairs)
+    check_one_per_pair(gold, pairs)
     found = list(align(predictor, pairs, heads, method))
     return alignment_scores(found, gold, f"method:{method}|heads:{heads}")

@@ -9,10 +9,10 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from regard.errors import UsageError
 from regard.inspection.attention import Weights
 from regard.inspection.words import Side, merge
 from regard.metrics.alignment import Links
-from regard.problem import Misuse
 
 Method = Literal["argmax", "intersection", "grow-diag"]
 METHODS: tuple[Method, ...] = ("argmax", "intersection", "grow-diag")
@@ -31,7 +31,7 @@ def find_method(name: str) -> Method:
     for method in METHODS:
         if method == name:
             return method
-    raise Misuse(f"There is no method '{name}': choose argmax, intersection or grow-diag.")
+    raise UsageError(f"There is no method '{name}': choose argmax, intersection or grow-diag.")
 
 
 @dataclass(frozen=True)
@@ -60,18 +60,22 @@ class AttentionHeads:
         names = [] if match is None or match[1] == "mean" else match[1].split(",")
         places = [re.fullmatch(r"([1-9][0-9]{0,3})\.([1-9][0-9]{0,3})", name) for name in names]
         if match is None or None in places:
-            raise Misuse(f"'{text}' names no heads: write layer.head, such as 3.2,4.1, or mean.")
+            raise UsageError(
+                f"'{text}' names no heads: write layer.head, such as 3.2,4.1, or mean."
+            )
         found = tuple((int(place[1]), int(place[2])) for place in places if place is not None)
         return AttentionHeads(found, "reading" if match[2] else "writing")
 
     def mean(self, cross: tuple[Weights, ...]) -> NDArray[np.float64]:
         """(T, S): the mean of the chosen heads."""
         if not cross:
-            raise Misuse("This model has no attention to the source, so it aligns nothing.")
+            raise UsageError("This model has no attention to the source, so it aligns nothing.")
         chosen = self.places or every_head(cross)
         for layer, head in chosen:
             if layer > len(cross) or head > len(cross[layer - 1]):
-                raise Misuse(f"There is no head {layer}.{head} in this model: see 'regard look'.")
+                raise UsageError(
+                    f"There is no head {layer}.{head} in this model: see 'regard look'."
+                )
         stack = np.stack([cross[layer - 1][head - 1] for layer, head in chosen])
         mean: NDArray[np.float64] = stack.astype(np.float64).mean(axis=0)
         return mean

@@ -13,8 +13,9 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from regard.data.batch import EOS, Batch, Padded
-from regard.data.heads import must_fit
 from regard.data.tokenizer import Tokenizer
+from regard.data.trees import must_fit
+from regard.errors import UsageError
 from regard.inspection.alignment import AttentionHeads, Method, between_words, links
 from regard.inspection.attention import (
     KINDS,
@@ -24,15 +25,14 @@ from regard.inspection.attention import (
     rows,
     watch,
 )
+from regard.inspection.search_tree import Node, Trace
 from regard.inspection.source import Source, padded, read_sources
-from regard.inspection.tree import Node, Trace
 from regard.inspection.vectors import Neighbours, Part, Places, neighbours, places
 from regard.inspection.words import Side, merge
 from regard.metrics.alignment import Links, pharaoh
 from regard.models.base import Model
 from regard.predict import Predictor
-from regard.problem import Misuse
-from regard.search.rules import Hypothesis
+from regard.search.base import Hypothesis
 
 RUNNERS_UP = 6
 
@@ -90,10 +90,10 @@ class Look:
         """(T, S): who looks at whom. Layer and head count from 1; without, it is their mean."""
         found = self.layers.of(kind)
         if not found:
-            raise Misuse(f"This model has no {kind} attention: see `.layers` for what it has.")
+            raise UsageError(f"This model has no {kind} attention: see `.layers` for what it has.")
         for name, value, most in (("layer", layer, len(found)), ("head", head, len(found[0]))):
             if value is not None and not 1 <= value <= most:
-                raise Misuse(f"There is no {name} {value}: choose one from 1 to {most}.")
+                raise UsageError(f"There is no {name} {value}: choose one from 1 to {most}.")
         chosen = found if layer is None else found[layer - 1 : layer]
         of_head = [each if head is None else each[head - 1 : head] for each in chosen]
         mean = np.mean([each.astype(np.float64).mean(axis=0) for each in of_head], axis=0)
@@ -135,8 +135,8 @@ class Look:
         words: bool = False,
     ) -> None:
         """The whole page as .html; one heat map as .svg or, with matplotlib, as .png."""
+        from regard.drawing.heat_map import save_heat_map
         from regard.inspection.page import save_page
-        from regard.inspection.picture import save_heat_map
 
         path = Path(path)
         if path.suffix.lower() in (".html", ".htm"):
@@ -181,7 +181,7 @@ def look(
         tree_pieces=tuple(sides.target.pieces([node.token for node in nodes])),
         source_neighbours=neighbours(model, "encoder", sides.source, source.ids),
         target_neighbours=neighbours(model, "decoder", sides.target, tokens),
-        places=places(model, part, min(shown, model.longest or shown), _most_heads(attention)),
+        places=places(model, part, min(shown, model.length_limit or shown), _most_heads(attention)),
         attention_heads=attention_heads or AttentionHeads(),
     )
 
@@ -196,7 +196,7 @@ def _both(
     source, begun = Source(()), None
     if predictor.model.reads_source:
         (source,) = read_sources(predictor, [text], None if heads is None else [heads])
-        _must_be_whole(source.ids, predictor.longest, "sentence")
+        _must_be_whole(source.ids, predictor.length_limit, "sentence")
     else:
         begun = _encode(predictor, text, "sentence")
     if target is not None:
@@ -208,15 +208,17 @@ def _both(
 
 def _encode(predictor: Predictor, text: str, name: str) -> Ids:
     ids = predictor.tokenizers.target.encode([text.strip()])[0]
-    _must_be_whole(ids, predictor.longest, name)
+    _must_be_whole(ids, predictor.length_limit, name)
     return tuple(ids)
 
 
 def _must_be_whole(ids: Sequence[int], longest: int, name: str) -> None:
     if not ids:
-        raise Misuse(f"There is no text in the {name}: give some to look at.")
+        raise UsageError(f"There is no text in the {name}: give some to look at.")
     if len(ids) > longest:
-        raise Misuse(f"The {name} has {len(ids)} pieces, more than the {longest} read: shorten it.")
+        raise UsageError(
+            f"The {name} has {len(ids)} pieces, more than the {longest} read: shorten it."
+        )
 
 
 def _search(
@@ -227,7 +229,7 @@ def _search(
     search = predictor.search.observed(trace)
     found = predictor.model.generate(padded([source]), search, begun)[0]
     if trace.totals and found[0].tokens and found[0].tokens not in trace.totals:
-        raise Misuse("A shortlist numbers tokens anew: look with a predictor that has none.")
+        raise UsageError("A shortlist numbers tokens anew: look with a predictor that has none.")
     return found
 
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import NamedTuple, Optional
 
 from regard.data.batch import EOS, Padded
-from regard.data.heads import Heads, cut_heads, encode_trees, must_be_tree
+from regard.data.trees import Heads, check_tree, cut_heads, encode_trees
 from regard.predict import Predictor
 
 
@@ -30,7 +30,7 @@ def read_sources(
     if heads is None:
         return [Source(ids) for ids in encode(texts)]
     for number, (text, tree) in enumerate(zip(texts, heads, strict=True), first):
-        must_be_tree(tree, len(text.split()), f"Line {number}")
+        check_tree(tree, len(text.split()), f"Line {number}")
     return [Source(*each) for each in zip(*encode_trees(texts, heads, encode), strict=True)]
 
 

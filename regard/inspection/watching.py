@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Any, Optional
 from urllib.parse import parse_qs, urlsplit
 
+from regard.errors import RegardError
 from regard.files import write_text
 from regard.inspection.page import as_json, document
-from regard.problem import Problem
-from regard.run import Run
+from regard.runs.folder import Run
 
 SCRIPTS = ("drawing.js", "watch.js")
 ADDRESS = "127.0.0.1"
@@ -171,7 +171,9 @@ def start(run: Run, port: int) -> _Server:
         return _Server(run, port)
     except OSError as error:
         reason = error.strerror or error
-        raise Problem(f"Cannot listen on port {port} ({reason}): give another --port.") from None
+        raise RegardError(
+            f"Cannot listen on port {port} ({reason}): give another --port."
+        ) from None
 
 
 def serve(run: Run, port: int, show: bool, say: Callable[[str], None]) -> None:

@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from regard.errors import UsageError
 from regard.metrics.text import Score
-from regard.problem import Misuse
 
 Links = frozenset[tuple[int, int]]
 """Pairs of a source word and a target word, counted from 0."""
@@ -35,7 +35,7 @@ def parse_gold(line: str, first: int = 0, turned: bool = False) -> Gold:
     for part in line.split():
         match = _LINK.fullmatch(part)
         if match is None or min(int(match[1]), int(match[3])) < first:
-            raise Misuse(
+            raise UsageError(
                 f"'{part[:40]}' is not a link of two words: write them as 3-4, or 3p4 if possible."
             )
         link = (int(match[1]) - first, int(match[3]) - first)

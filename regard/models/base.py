@@ -13,7 +13,7 @@ from regard.config import Settings
 from regard.data.batch import BOS, Batch, Padded
 from regard.nn.output import Loss, Output
 from regard.nn.state import State
-from regard.search.rules import Hypothesis, Search
+from regard.search.base import Hypothesis, Search
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,7 @@ class Family(Settings):
         return False
 
     @property
-    def longest(self) -> Optional[int]:
+    def length_limit(self) -> Optional[int]:
         """The most pieces on a side, EOS included, if there is a limit."""
         return None
 
@@ -64,7 +64,7 @@ class Family(Settings):
 class Model(nn.Module, ABC):
     """Anything that learns from sentence pairs and turns a source into targets."""
 
-    longest: Optional[int] = None  # that of its family
+    length_limit: Optional[int] = None  # that of its family
     reads_source: bool = True  # a language model reads none
 
     @abstractmethod
@@ -90,10 +90,10 @@ class EncoderDecoder(Model):
     p(y | x) = product over t of p(y_t | y_<t, x)."""
 
     def __init__(
-        self, encoder: Encoder, decoder: Decoder, output: Output, longest: Optional[int] = None
+        self, encoder: Encoder, decoder: Decoder, output: Output, length_limit: Optional[int] = None
     ) -> None:
         super().__init__()
-        self.longest = longest
+        self.length_limit = length_limit
         self.encoder = encoder
         self.decoder = decoder
         self.output = output
@@ -126,8 +126,8 @@ class EncoderDecoder(Model):
         limits = search.limits(source.lengths)
         if prefix is not None:
             limits = limits.maximum(prefix.lengths + 1)  # the prefix and its end fit in any case
-        if self.longest is not None:
-            limits = limits.clamp(max=self.longest)
+        if self.length_limit is not None:
+            limits = limits.clamp(max=self.length_limit)
         return search.find(self.step, state, limits, prefix)
 
     def step(self, tokens: Tensor, state: State) -> tuple[Tensor, State]:

@@ -12,7 +12,7 @@ from torch.nn import functional
 
 from regard.data.batch import Padded
 from regard.models.base import Decoder, Encoded, Encoder, EncoderDecoder, Family
-from regard.nn.attention import hide
+from regard.nn.attention import additive_mask
 from regard.nn.blocks import Embedding
 from regard.nn.convolution import (
     HALF,
@@ -54,7 +54,7 @@ class ConvolutionalConfig(Family):
         return self
 
     @property
-    def longest(self) -> Optional[int]:
+    def length_limit(self) -> Optional[int]:
         return self.max_length if self.position == "learned" else None
 
     def build(self, source_size: int, target_size: int) -> EncoderDecoder:
@@ -63,7 +63,7 @@ class ConvolutionalConfig(Family):
             ConvolutionalEncoder(self, source),
             ConvolutionalDecoder(self, target),
             Projection(weight, self.smoothing, target_size),
-            longest=self.longest,
+            length_limit=self.length_limit,
         )
 
     @classmethod
@@ -72,18 +72,10 @@ class ConvolutionalConfig(Family):
         small = cls(layers=2, width=16, dropout=0.0)
         return [
             small,
-            small.model_copy(
-                update={
-                    "layers": 1,
-                    "decoder_layers": 2,
-                    "kernel": 5,
-                    "position": "sinusoidal",
-                    "tying": "none",
-                }
+            small.changed(
+                layers=1, decoder_layers=2, kernel=5, position="sinusoidal", tying="none"
             ),
-            small.model_copy(
-                update={"width": 15, "kernel": 1, "max_length": 40, "tying": "target"}
-            ),
+            small.changed(width=15, kernel=1, max_length=40, tying="target"),
         ]
 
 
@@ -140,7 +132,7 @@ class ConvolutionalDecoder(Decoder):
             cast(GatedDecoderLayer, layer).gated.convolution.begin(len(keys))
             for layer in self.layers
         )
-        return State(shared=(keys, values, hide(~encoded.mask)[:, None, None]), past=past)
+        return State(shared=(keys, values, additive_mask(~encoded.mask)[:, None, None]), past=past)
 
     def forward(self, tokens: Tensor, state: State) -> tuple[Tensor, State]:
         keys, values, mask = cast(tuple[Tensor, Tensor, Tensor], state.shared)
@@ -196,18 +188,10 @@ class ByteNetConfig(Family):
         small = cls(layers=3, width=16, dropout=0.0)
         return [
             small,
-            small.model_copy(
-                update={
-                    "layers": 2,
-                    "decoder_layers": 3,
-                    "kernel": 5,
-                    "cycle": 2,
-                    "stretch": 1.0,
-                    "extra": 0,
-                    "tying": "none",
-                }
+            small.changed(
+                layers=2, decoder_layers=3, kernel=5, cycle=2, stretch=1.0, extra=0, tying="none"
             ),
-            small.model_copy(update={"stretch": 1.5, "extra": 1, "tying": "target"}),
+            small.changed(stretch=1.5, extra=1, tying="target"),
         ]
 
     def blocks(self, count: int) -> nn.ModuleList:

@@ -42,8 +42,8 @@ class EnsembleConfig(Family):
         return self.member.reads_trees
 
     @property
-    def longest(self) -> Optional[int]:
-        return self.member.longest
+    def length_limit(self) -> Optional[int]:
+        return self.member.length_limit
 
     @property
     def tying(self) -> str:
@@ -66,7 +66,7 @@ def together(members: Iterable[EncoderDecoder]) -> EncoderDecoder:
         _Encoders(model.encoder for model in models),
         _Decoders(model.decoder for model in models),
         _Outputs(model.output for model in models),
-        models[0].longest,
+        models[0].length_limit,
     )
 
 
@@ -119,7 +119,7 @@ class _Outputs(Output):
         losses = [
             member.loss(part, own, target, mask) for member, part, own in self._each(hidden, state)
         ]
-        alone = torch.stack([loss.likelihood for loss in losses])  # (members, N)
+        alone = torch.stack([loss.nll for loss in losses])  # (members, N)
         return Loss(
             torch.stack([loss.total for loss in losses]).sum(),
             math.log(len(losses)) - (-alone).logsumexp(dim=0),

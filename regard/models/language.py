@@ -10,7 +10,7 @@ from torch import Tensor, nn
 
 from regard.data.batch import Padded
 from regard.models.base import Decoder, Encoded, Encoder, EncoderDecoder, Family
-from regard.nn.blocks import Anatomy, Embedding, SelfLayer
+from regard.nn.blocks import BlockConfig, Embedding, SelfLayer
 from regard.nn.dropout import Dropout
 from regard.nn.embedding import embed
 from regard.nn.mixers import MixerKind, MixerSizes, check_mixers, in_turn
@@ -33,13 +33,13 @@ OF_ATTENTION = (
     "norm",
     "position",
     "max_length",
-    "farthest",
+    "max_distance",
     "scale_embeddings",
 )
 """Settings that a recurrent cell has no use for."""
 
 
-class LanguageConfig(Anatomy, Family):
+class LanguageConfig(BlockConfig, Family):
     """Unless another cell is given: a Transformer's decoder without a source."""
 
     kind: Literal["language"] = "language"
@@ -68,7 +68,7 @@ class LanguageConfig(Anatomy, Family):
                 raise ValueError(f"'{name}' is for cell=attention alone, and this is {self.cell}")
 
     @property
-    def longest(self) -> Optional[int]:
+    def length_limit(self) -> Optional[int]:
         return self.max_length if self.position == "learned" else None
 
     def build(self, source_size: int, target_size: int) -> EncoderDecoder:
@@ -79,7 +79,7 @@ class LanguageConfig(Anatomy, Family):
             NoSource(self.width),
             self._decoder(tokens),
             Projection(weight, self.smoothing, target_size),
-            longest=self.longest,
+            length_limit=self.length_limit,
         )
         model.reads_source = False
         return model
@@ -95,16 +95,14 @@ class LanguageConfig(Anatomy, Family):
         small = cls(layers=2, width=16, inner=24, heads=2, dropout=0.0)
         return [
             small,
-            small.model_copy(update={"norm": "post", "position": "learned", "tying": "none"}),
-            small.model_copy(
-                update={
-                    "mixers": ("bigbird", "window"),
-                    "mixing": MixerSizes(neighbourhood=3, block=2),
-                    "position": "shaw",
-                    "farthest": 2,
-                }
+            small.changed(norm="post", position="learned", tying="none"),
+            small.changed(
+                mixers=("bigbird", "window"),
+                mixing=MixerSizes(neighbourhood=3, block=2),
+                position="shaw",
+                max_distance=2,
             ),
-            small.model_copy(update={"mixers": ("linear", "none"), "position": "none"}),
+            small.changed(mixers=("linear", "none"), position="none"),
             cls(cell="lstm", layers=2, width=16, dropout=0.0),
         ]
 

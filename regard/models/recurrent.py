@@ -80,27 +80,17 @@ class RecurrentConfig(Family):
     def miniatures(cls) -> list[RecurrentConfig]:
         """Small members which together use every option; the contract tests run each."""
         small = cls(width=16, dropout=0.0)
-        deep = small.model_copy(update={"layers": 2, "residual": True})
+        deep = small.changed(layers=2, residual=True)
         return [
             small,
-            small.model_copy(update={"cell": "rnn", "direction": "backward", "score": "dot"}),
-            deep.model_copy(update={"cell": "gru", "score": "multiplicative", "tying": "none"}),
-            small.model_copy(update={"attention": "none", "cell": "gru", "layers": 2}),
-            deep.model_copy(
-                update={"attention": "none", "direction": "backward", "decoder_layers": 1}
-            ),
-            small.model_copy(update={"attention": "after", "cell": "rnn", "tying": "target"}),
-            deep.model_copy(
-                update={"attention": "after", "direction": "forward", "score": "multiplicative"}
-            ),
-            deep.model_copy(
-                update={
-                    "attention": "after",
-                    "input_feeding": True,
-                    "score": "dot",
-                    "layers": 1,
-                    "decoder_layers": 3,
-                }
+            small.changed(cell="rnn", direction="backward", score="dot"),
+            deep.changed(cell="gru", score="multiplicative", tying="none"),
+            small.changed(attention="none", cell="gru", layers=2),
+            deep.changed(attention="none", direction="backward", decoder_layers=1),
+            small.changed(attention="after", cell="rnn", tying="target"),
+            deep.changed(attention="after", direction="forward", score="multiplicative"),
+            deep.changed(
+                attention="after", input_feeding=True, score="dot", layers=1, decoder_layers=3
             ),
         ]
 

@@ -12,7 +12,7 @@ from regard.data.batch import UNKNOWN, Batch, Padded
 from regard.models.base import Decoder, Encoded, EncoderDecoder, Model
 from regard.nn.output import Loss
 from regard.nn.state import State
-from regard.search.rules import Hypothesis, Search
+from regard.search.base import Hypothesis, Search
 
 
 class Shortlisted(Model):
@@ -25,7 +25,7 @@ class Shortlisted(Model):
     def __init__(self, model: EncoderDecoder, likely: Tensor, always: Tensor) -> None:
         super().__init__()
         self.model = model
-        self.longest = model.longest
+        self.length_limit = model.length_limit
         self.likely = likely
         self.always = torch.cat([torch.arange(UNKNOWN + 1), always])
 
@@ -50,7 +50,7 @@ class Shortlisted(Model):
             self.model.encoder,
             _Renumbered(self.model.decoder, choices),
             self.model.output.narrow(choices),
-            self.longest,
+            self.length_limit,
         )
         ids = choices.tolist()
         return [

@@ -9,8 +9,8 @@ from torch import Tensor, nn
 
 from regard.data.batch import Padded
 from regard.models.base import Decoder, Encoded, Encoder, EncoderDecoder, Family
-from regard.nn.attention import KeysValues, hide
-from regard.nn.blocks import Anatomy, DecoderLayer, Placement, SelfLayer
+from regard.nn.attention import KeysValues, additive_mask
+from regard.nn.blocks import BlockConfig, DecoderLayer, Placement, SelfLayer
 from regard.nn.embedding import Tying, share_embeddings
 from regard.nn.mixers import MixerKind, MixerSizes, check_mixers, in_turn
 from regard.nn.mixers.base import Memory
@@ -20,7 +20,7 @@ from regard.nn.output import Projection
 from regard.nn.state import State, Tree
 
 
-class TransformerConfig(Anatomy, Family):
+class TransformerConfig(BlockConfig, Family):
     """The sizes of the `tiny` recipe unless others are given.
 
     The mixers are taken in turn over the layers: window, full with four layers is window, full,
@@ -45,16 +45,16 @@ class TransformerConfig(Anatomy, Family):
         return self
 
     @property
-    def decoder(self) -> Anatomy:
+    def decoder(self) -> BlockConfig:
         """Of the decoder's layers: the target has no tree."""
-        return self.model_copy(update={"position": "sinusoidal"}) if self.reads_trees else self
+        return self.changed(position="sinusoidal") if self.reads_trees else self
 
     @property
     def reads_trees(self) -> bool:
         return self.position == "syntax"
 
     @property
-    def longest(self) -> Optional[int]:
+    def length_limit(self) -> Optional[int]:
         limited = self.position == "learned" or "linformer" in self.mixers
         return self.max_length if limited else None
 
@@ -64,7 +64,7 @@ class TransformerConfig(Anatomy, Family):
             TransformerEncoder(self, source),
             TransformerDecoder(self, target),
             Projection(weight, self.smoothing, target_size),
-            longest=self.longest,
+            length_limit=self.length_limit,
         )
 
     @classmethod
@@ -86,13 +86,13 @@ class TransformerConfig(Anatomy, Family):
             {"position": "learned", "tying": "target", "scale_embeddings": False},
             {**looking, "decoder_layers": 3, "max_length": 40, "position": "learned"},
             {**looking, "norm": "pre"},
-            {**looking, "farthest": 2, "position": "shaw"},
-            {"farthest": 3, "position": "syntax"},
+            {**looking, "max_distance": 2, "position": "shaw"},
+            {"max_distance": 3, "position": "syntax"},
             {**looking, "position": "alibi", "heads": 4, "norm": "pre"},
             {**looking, "position": "none", "scale_scores": False},
             {**summing, "max_length": 40},
-            {**summing, "mixing": sizes.model_copy(update={"sharing": "none"}), "norm": "pre"},
-            {**summing, "mixing": sizes.model_copy(update={"sharing": "keys"}), "position": "none"},
+            {**summing, "mixing": sizes.changed(sharing="none"), "norm": "pre"},
+            {**summing, "mixing": sizes.changed(sharing="keys"), "position": "none"},
             {"normalisation": "batch", "norm": "pre", "residual": False, "layers": 1},
             {"normalisation": "batch", "decoder_mixers": ("linear", "none")},
             {
@@ -100,7 +100,7 @@ class TransformerConfig(Anatomy, Family):
                 **{"normalisation": "none", "position": "none"},
             },
         ]
-        return [small.model_copy(update=change) for change in changes]
+        return [small.changed(**change) for change in changes]
 
 
 class TransformerEncoder(Encoder):
@@ -116,7 +116,7 @@ class TransformerEncoder(Encoder):
 
     def forward(self, source: Padded) -> Encoded:
         places = self.order.places(source)
-        x = self.order.deepen(self.embedding(source.values), source)  # (B, S, D)
+        x = self.order.add_depth(self.embedding(source.values), source)  # (B, S, D)
         for layer in self.layers:
             x = layer(x, places)
         return Encoded(self.norm(x, places), source.mask)
@@ -143,7 +143,7 @@ class TransformerDecoder(Decoder):
         layers = [cast(DecoderLayer, layer) for layer in self.layers]
         prepared = tuple(layer.source_attention.prepare(encoded.output) for layer in layers)
         memories = [layer.attention.start(len(encoded.output)) for layer in layers]
-        mask = hide(~encoded.mask)[:, None, None]
+        mask = additive_mask(~encoded.mask)[:, None, None]
         seen = encoded.mask.new_ones(len(encoded.mask), 0)
         return State(
             shared=(prepared, mask, tuple(memory.shared for memory in memories)),

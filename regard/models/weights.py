@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import torch
 from torch import Tensor, nn
 
-from regard.problem import Problem
+from regard.errors import RegardError
 
 
 def collect(model: nn.Module) -> dict[str, Tensor]:
@@ -27,10 +27,12 @@ def install(model: nn.Module, tensors: Mapping[str, Tensor]) -> None:
     own = collect(model)
     if own.keys() != tensors.keys():
         odd = sorted(own.keys() ^ tensors.keys())[0]
-        raise Problem(f"These weights belong to another model: '{odd}' is in one of them alone.")
+        raise RegardError(
+            f"These weights belong to another model: '{odd}' is in one of them alone."
+        )
     for name, tensor in own.items():
         if tensor.shape != tensors[name].shape:
-            raise Problem(f"These weights belong to another model: '{name}' has another shape.")
+            raise RegardError(f"These weights belong to another model: '{name}' has another shape.")
         tensor.copy_(tensors[name])
 
 

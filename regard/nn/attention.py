@@ -99,12 +99,12 @@ SMALL = 400
 """Multiplications of a product below which torch does it one by one."""
 
 
-def hide(places: Tensor) -> Tensor:
+def additive_mask(places: Tensor) -> Tensor:
     """What is added to scores so that these places get no weight; made once, used by all layers."""
     return torch.zeros(places.shape).masked_fill_(places, -math.inf)
 
 
-def look_back(length: int) -> Tensor:
+def causal_mask(length: int) -> Tensor:
     """(T, T): each place sees itself and what came before."""
     return torch.ones(length, length, dtype=torch.bool).tril()
 

@@ -50,7 +50,7 @@ class Embedding(nn.Module):
         return self.dropout(self.position.add(x, start))
 
 
-class Anatomy(Settings):
+class BlockConfig(Settings):
     """What all layers of a stack have in common; it makes their parts."""
 
     width: int = Field(default=128, ge=2)
@@ -63,7 +63,7 @@ class Anatomy(Settings):
     norm: Placement = "pre"
     position: PositionKind = "sinusoidal"
     max_length: int = Field(default=1024, ge=1)  # for learned positions and linformer alone
-    farthest: int = Field(default=16, ge=1)  # for shaw, syntax: beyond it all is equally far
+    max_distance: int = Field(default=16, ge=1)  # for shaw, syntax: beyond it all is equally far
     scale_embeddings: bool = True
     dropout: float = Field(default=0.1, ge=0, lt=1)
     token_dropout: float = Field(default=0.0, ge=0, lt=1)  # of whole tokens that are read
@@ -82,7 +82,7 @@ class Anatomy(Settings):
         if kind == "none":
             return NoMixing()
         width = self.width // self.heads
-        position = score_position(self.position, self.heads, width, self.farthest)
+        position = score_position(self.position, self.heads, width, self.max_distance)
         mixer = build_mixer(
             kind,
             self.mixing,
@@ -103,7 +103,7 @@ class Anatomy(Settings):
 
     def around(self, anything: bool = True) -> Around:
         """What stands around a sub-layer, if there is one."""
-        return AddNorm(self) if anything else PassBy()
+        return AddNorm(self) if anything else NoResidual()
 
     def last_norm(self) -> nn.Module:
         """After all layers: with pre-norm nothing else has normalised their sum."""
@@ -129,7 +129,7 @@ class AddNorm(Around):
     (Xiong et al. 2020, arXiv 2002.04745). Without the residual connection x + is left out.
     """
 
-    def __init__(self, anatomy: Anatomy) -> None:
+    def __init__(self, anatomy: BlockConfig) -> None:
         super().__init__()
         self.norm = build_norm(anatomy.normalisation, anatomy.width)
         self.dropout = Dropout(anatomy.dropout)
@@ -144,7 +144,7 @@ class AddNorm(Around):
         return x if self.pre else self.norm(x, places)
 
 
-class PassBy(Around):
+class NoResidual(Around):
     """There is no sub-layer here."""
 
     def enter(self, x: Tensor, places: Places | Reading) -> Tensor:
@@ -233,7 +233,7 @@ class SelfLayer(nn.Module):
     """Self-attention, then a feed-forward network: a layer of an encoder, which sees the whole
     sequence, or of a language model, which reads on."""
 
-    def __init__(self, anatomy: Anatomy, mixer: MixerKind, number: int) -> None:
+    def __init__(self, anatomy: BlockConfig, mixer: MixerKind, number: int) -> None:
         super().__init__()
         self.attention = anatomy.self_attention(mixer, number)
         self.feed_forward = anatomy.feed_forward()
@@ -259,7 +259,7 @@ class SelfLayer(nn.Module):
 class DecoderLayer(nn.Module):
     """Self-attention over the target so far, attention over the source, feed-forward."""
 
-    def __init__(self, anatomy: Anatomy, mixer: MixerKind, number: int) -> None:
+    def __init__(self, anatomy: BlockConfig, mixer: MixerKind, number: int) -> None:
         super().__init__()
         self.attention = anatomy.self_attention(mixer, number)
         self.source_attention = anatomy.source_attention()

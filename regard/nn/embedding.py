@@ -6,7 +6,7 @@ from typing import Literal
 
 from torch import Tensor, nn
 
-from regard.problem import Misuse
+from regard.errors import UsageError
 
 Tying = Literal["none", "target", "all"]
 """What is one matrix: nothing; the target's embedding and the output; these and the source's."""
@@ -26,7 +26,7 @@ def share_embeddings(
     The first rows of the matrix are the target's; one for all may have more, of the source alone.
     """
     if tying == "all" and source_size < target_size:
-        raise Misuse(
+        raise UsageError(
             "Tying all three embeddings needs one vocabulary for both sides: set "
             "tokenizer.joint=true or model.tying=target."
         )

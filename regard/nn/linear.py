@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from torch import Tensor, nn
 
-from regard.nn.product import affine
+from regard.nn.fast.products import affine
 
 
 class Linear(nn.Linear):

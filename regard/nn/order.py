@@ -7,10 +7,10 @@ from abc import ABC, abstractmethod
 from torch import Tensor, nn
 
 from regard.data.batch import Padded
+from regard.errors import RegardError
 from regard.nn.mixers.places import Places
 from regard.nn.position import Sinusoidal
 from regard.nn.tree import tree_depths, tree_distances
-from regard.problem import Problem
 
 
 class Order(nn.Module, ABC):
@@ -19,7 +19,7 @@ class Order(nn.Module, ABC):
         """What self-attention is told of the places."""
 
     @abstractmethod
-    def deepen(self, x: Tensor, source: Padded) -> Tensor:
+    def add_depth(self, x: Tensor, source: Padded) -> Tensor:
         """Embedded words (B, S, D), with what is added to them beside their place in the line."""
 
 
@@ -27,7 +27,7 @@ class LineOrder(Order):
     def places(self, source: Padded) -> Places:
         return Places(source.mask)
 
-    def deepen(self, x: Tensor, source: Padded) -> Tensor:
+    def add_depth(self, x: Tensor, source: Padded) -> Tensor:
         return x
 
 
@@ -47,11 +47,13 @@ class TreeOrder(Order):
     def places(self, source: Padded) -> Places:
         return Places(source.mask, apart=tree_distances(_heads(source))[:, None])
 
-    def deepen(self, x: Tensor, source: Padded) -> Tensor:
+    def add_depth(self, x: Tensor, source: Padded) -> Tensor:
         return x + self.depth.at(tree_depths(_heads(source)))
 
 
 def _heads(source: Padded) -> Tensor:
     if source.heads is None:
-        raise Problem("This model reads the dependency tree of each source line: give its heads.")
+        raise RegardError(
+            "This model reads the dependency tree of each source line: give its heads."
+        )
     return source.heads

@@ -8,7 +8,7 @@ from typing import Literal
 import torch
 from torch import Tensor, nn
 
-from regard.problem import Problem
+from regard.errors import RegardError
 
 PositionKind = Literal["sinusoidal", "learned", "rotary", "shaw", "alibi", "syntax", "none"]
 
@@ -82,7 +82,7 @@ class Learned(Position):
     def add(self, x: Tensor, start: int) -> Tensor:
         stop = start + x.shape[1]
         if stop > len(self.table):
-            raise Problem(
+            raise RegardError(
                 f"A sequence of {stop} pieces is longer than the {len(self.table)} places this "
                 "model has learned: shorten the line or train with a larger model.max_length."
             )
@@ -111,7 +111,7 @@ class Rotary(Position):
 
 class Shaw(Position):
     """e_ij = q_i (k_j + a_c) / sqrt(K) and y_i = sum_j w_ij (v_j + b_c), with c = j - i clipped to
-    -farthest .. farthest, in both directions (Shaw et al. 2018, arXiv 1803.02155).
+    -max_distance .. max_distance, in both directions (Shaw et al. 2018, arXiv 1803.02155).
 
     A layer has its own a and b, the same for all heads, as in the paper's large model. Products
     with all a are made first and then picked by distance, and weights are added up by distance
@@ -121,18 +121,18 @@ class Shaw(Position):
     relative = True
     changes_values = True
 
-    def __init__(self, head_width: int, farthest: int) -> None:
+    def __init__(self, head_width: int, max_distance: int) -> None:
         super().__init__()
-        self.farthest = farthest
-        size = (2 * farthest + 1, head_width)
+        self.max_distance = max_distance
+        size = (2 * max_distance + 1, head_width)
         self.keys = nn.Parameter(torch.randn(size) * head_width**-0.5)
         self.values = nn.Parameter(torch.randn(size) * head_width**-0.5)
 
     def _clip(self, distance: Tensor) -> Tensor:
-        return distance.clamp(-self.farthest, self.farthest) + self.farthest
+        return distance.clamp(-self.max_distance, self.max_distance) + self.max_distance
 
     def bias(self, query: Tensor, distance: Tensor) -> Tensor:
-        products = query @ self.keys.t()  # (B, H, T, 2 farthest + 1)
+        products = query @ self.keys.t()  # (B, H, T, 2 max_distance + 1)
         places = self._clip(distance).expand(*query.shape[:-1], -1)
         return products.gather(-1, places)
 
@@ -179,13 +179,13 @@ def input_position(kind: PositionKind, width: int, max_length: int) -> Position:
             return Position()
 
 
-def score_position(kind: PositionKind, heads: int, head_width: int, farthest: int) -> Position:
+def score_position(kind: PositionKind, heads: int, head_width: int, max_distance: int) -> Position:
     """What attention does with places, if this kind is one that meets attention."""
     match kind:
         case "rotary":
             return Rotary(head_width)
         case "shaw" | "syntax":
-            return Shaw(head_width, farthest)
+            return Shaw(head_width, max_distance)
         case "alibi":
             return Alibi(heads)
         case _:

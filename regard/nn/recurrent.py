@@ -10,8 +10,8 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from regard.nn.dropout import Dropout
+from regard.nn.fast.products import affine
 from regard.nn.linear import linear
-from regard.nn.product import affine
 
 CellKind = Literal["rnn", "gru", "lstm"]
 

@@ -8,7 +8,7 @@ from typing import Literal
 import torch
 from torch import Tensor, nn
 
-from regard.nn.attention import hide
+from regard.nn.attention import additive_mask
 from regard.nn.linear import linear
 from regard.nn.probe import Watched
 
@@ -89,7 +89,7 @@ class Attention(Watched):
 
     def prepare(self, source: Tensor, mask: Tensor) -> Prepared:
         """source (B, S, D), mask (B, S) of its real places."""
-        return self.score.prepare(source), source, hide(~mask)
+        return self.score.prepare(source), source, additive_mask(~mask)
 
     def forward(self, query: Tensor, prepared: Prepared) -> Tensor:
         """query (B x copies, T, D) to c of the same shape."""

@@ -12,8 +12,8 @@ from torch import Tensor
 
 from regard.data.batch import BOS, EOS, Padded
 from regard.nn.state import State
+from regard.search.base import Hypothesis, Observer, Search, Step, begun_with
 from regard.search.best import best_continuations, first_rows, look_over
-from regard.search.rules import Hypothesis, Observer, Search, Step, begun_with
 
 NOTHING = Hypothesis((), -math.inf, -math.inf)
 """What is found where every score is NaN or infinite."""
@@ -59,7 +59,7 @@ class Beam(Search):
         ]
 
     def observed(self, observer: Observer) -> Beam:
-        telling = self.model_copy(update={"best": self.beam, "scored": True})
+        telling = self.changed(best=self.beam, scored=True)
         telling._observer = observer
         return telling
 

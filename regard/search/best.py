@@ -14,7 +14,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from regard.data.batch import EOS
-from regard.search.rules import rule_out
+from regard.search.base import rule_out
 
 BLOCK = 64
 FIRST = EOS + 1

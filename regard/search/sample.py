@@ -11,7 +11,7 @@ from torch import Tensor
 
 from regard.data.batch import BOS, EOS, Padded
 from regard.nn.state import State
-from regard.search.rules import Hypothesis, Search, Step, begun_with, rule_out
+from regard.search.base import Hypothesis, Search, Step, begun_with, rule_out
 
 
 class Sample(Search):
@@ -41,8 +41,8 @@ class Sample(Search):
             logs = scores.log_softmax(dim=1)
             rule_out(logs, begun_with(prefix, length - 1, self.best))
             tempered = (logs - logs.amax(dim=1, keepdim=True)) / self.temperature
-            chances = cut_tail(tempered, self.top_k, self.top_p).softmax(dim=-1)
-            drawn = torch.multinomial(chances, 1, generator=generator)
+            probabilities = filter_top(tempered, self.top_k, self.top_p).softmax(dim=-1)
+            drawn = torch.multinomial(probabilities, 1, generator=generator)
             drawn = drawn.masked_fill((ended | (limits == length))[:, None], EOS)
             totals += logs.gather(1, drawn)[:, 0].masked_fill(ended, 0.0)
             tokens = torch.cat([tokens, drawn], dim=1)
@@ -57,7 +57,7 @@ class Sample(Search):
         ]
 
 
-def cut_tail(scores: Tensor, top_k: int, top_p: float) -> Tensor:
+def filter_top(scores: Tensor, top_k: int, top_p: float) -> Tensor:
     """Rule out all but the `top_k` best (0: all), and then all but the smallest set of choices
     whose probability reaches `top_p` (Holtzman et al. 2020, arXiv 1904.09751). (R, V)"""
     if 0 < top_k < scores.shape[1]:

@@ -17,8 +17,8 @@ import torch
 from safetensors import SafetensorError
 from torch import Tensor
 
+from regard.errors import RegardError
 from regard.files import read_json, sync_folder, write_json
-from regard.problem import Problem
 
 Tensors = dict[str, Tensor]
 
@@ -37,7 +37,7 @@ class Checkpoint:
         try:
             return {key: each.clone() for key, each in safetensors.torch.load_file(path).items()}
         except (OSError, SafetensorError) as error:
-            raise Problem(f"{path} cannot be read ({error}).") from None
+            raise RegardError(f"{path} cannot be read ({error}).") from None
 
     def progress(self) -> dict[str, Any]:
         return read_json(self.folder / "progress.json")
@@ -134,10 +134,10 @@ class Checkpoints:
         for step in reversed(steps):
             try:
                 return self._open(step)
-            except Problem as problem:
+            except RegardError as problem:
                 self.say(f"{problem} Falling back to the one before.")
         if steps:
-            raise Problem(
+            raise RegardError(
                 f"No checkpoint in {self.folder} is whole: restore the folder from a copy, or "
                 "remove it to train from the beginning."
             )
@@ -150,7 +150,7 @@ class Checkpoints:
             return latest
         try:
             return self._open(latest.manifest["best"])
-        except Problem as problem:
+        except RegardError as problem:
             self.say(f"{problem} Using the latest checkpoint.")
             return latest
 
@@ -159,17 +159,17 @@ class Checkpoints:
         try:
             manifest = read_json(folder / "manifest.json")
             if manifest.pop("digest") != _digest(manifest):
-                raise Problem(f"{folder / 'manifest.json'} was damaged: its hash has changed.")
+                raise RegardError(f"{folder / 'manifest.json'} was damaged: its hash has changed.")
             if manifest["step"] != step:
-                raise Problem(f"The manifest of {folder} is of another step.")
+                raise RegardError(f"The manifest of {folder} is of another step.")
             for name, facts in manifest["files"].items():
                 if _hash(folder / name) != facts["sha256"]:
-                    raise Problem(f"{folder / name} was damaged: its hash has changed.")
+                    raise RegardError(f"{folder / name} was damaged: its hash has changed.")
             checkpoint = Checkpoint(folder, step, manifest)
             checkpoint.progress()
             return checkpoint
         except (OSError, KeyError, TypeError, AttributeError, ValueError) as error:
-            raise Problem(f"The checkpoint {folder} cannot be read ({error}).") from None
+            raise RegardError(f"The checkpoint {folder} cannot be read ({error}).") from None
 
     def _prune(self, saved: int, best: int) -> None:
         """Remove the oldest, but never the best; a later one can only be damaged."""

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor, nn
 from torch.optim.adamw import adamw
 
-from regard.training.ranks import Ranks
+from regard.processes.ranks import Ranks
 
 QUINTIC = 3.4445, -4.7750, 2.0315
 """Coefficients of x, x^3 and x^5 which in a few rounds bring every x in (0, 1] near 1."""
@@ -72,7 +72,7 @@ class Muon(torch.optim.Optimizer):
         ]
         for move, place in pairs[self.ranks.rank :: self.ranks.size]:
             torch.mul(orthogonal(move), LIKE_ADAM * sqrt(max(move.shape)), out=place)
-        self.ranks.sum(flat)
+        self.ranks.all_reduce(flat)
         torch._foreach_mul_(weights, 1 - rate * decay)
         torch._foreach_add_(weights, turned, alpha=-rate)
 

@@ -16,18 +16,17 @@ from torch import Tensor
 from regard.config import Settings
 from regard.data.batch import Batch
 from regard.data.store import Batches, Place
+from regard.errors import RegardError
 from regard.models.base import Model
 from regard.models.weights import all_finite, collect, install
 from regard.nn.dropout import set_dropout
-from regard.nn.output import set_agreement
-from regard.problem import Problem
+from regard.processes.ranks import Ranks
 from regard.training.average import AverageSettings
 from regard.training.checkpoint import SAVE_ERRORS, Checkpoint, Checkpoints
 from regard.training.display import Display
 from regard.training.guard import FINE, halves, name_culprit, out_of_memory, statistics
 from regard.training.journal import Journal
-from regard.training.optim import OptimizerSettings, optimizer_tensors, restore_optimizer
-from regard.training.ranks import Ranks
+from regard.training.optimizers import OptimizerSettings, optimizer_tensors, restore_optimizer
 
 Scores = Mapping[str, float]
 
@@ -36,9 +35,8 @@ class TrainingSettings(Settings):
     optimizer: OptimizerSettings = OptimizerSettings()
     average: AverageSettings = AverageSettings()
     accumulate: int = Field(default=1, ge=1)  # batches an update
-    dropout_begin: float = Field(default=1.0, ge=0, le=1)  # the share of dropout in the first pass
-    dropout_passes: int = Field(default=60, ge=1)  # passes over the data until it is whole
-    agreement: float = Field(default=0.0, ge=0)  # how much two passes should agree
+    dropout_start: float = Field(default=1.0, ge=0, le=1)  # the share of dropout in the first pass
+    dropout_ramp_epochs: int = Field(default=60, ge=1)  # passes over the data until it is whole
     processes: Optional[int] = Field(default=None, ge=1)  # None: as many as there are cores
     seed: int = Field(default=1, ge=0, lt=2**32)
     save_every: int = Field(default=500, ge=1)
@@ -56,15 +54,8 @@ class TrainingSettings(Settings):
         A small model learns fast with little, and the more often it has read the same pairs, the
         more it needs to keep it from learning them by heart.
         """
-        done = min(1.0, epoch / self.dropout_passes)
-        return self.dropout_begin + (1 - self.dropout_begin) * done
-
-    def agreement_at(self, step: int, steps: int) -> float:
-        """None in the first half: while there is little to agree on, plain steps teach more.
-
-        Steps that ask for it compute each batch twice.
-        """
-        return self.agreement if 2 * step > steps else 0.0
+        done = min(1.0, epoch / self.dropout_ramp_epochs)
+        return self.dropout_start + (1 - self.dropout_start) * done
 
 
 @dataclass
@@ -85,7 +76,7 @@ class Progress:
     skipped: int = 0  # updates in a row whose gradient was not finite
 
 
-class _Interrupted(Exception):
+class _ValidationStopped(Exception):
     """A signal came in the middle of a validation."""
 
 
@@ -118,11 +109,10 @@ class Trainer:
         self.optimizer = settings.optimizer.build(model, ranks)
         self.average = settings.average.build(model)
         self.progress = Progress()
-        self.twice = False  # whether batches are computed twice, to compare
         self.stop_signal: Optional[int] = None
         self.signalled = 0.0  # when
         self.validating = False
-        self.problem: Optional[Problem] = None  # ends training as soon as all is saved
+        self.problem: Optional[RegardError] = None  # ends training as soon as all is saved
         self.journal_failed = False
 
     def resume(self, checkpoint: Checkpoint) -> None:
@@ -188,11 +178,10 @@ class Trainer:
         self._seed(step)
         gathered = [each.clone() for each in statistics(self.model)]
         set_dropout(self.model, settings.dropout_at(progress.place["epoch"]))
-        self._ask_agreement(settings.agreement_at(step, self.steps))
         loss = self._backward([self.ranks.part(batch) for batch in batches], tokens)
         stop = 0.0 if self.stop_signal is None else 1.0
         parameters = list(self.model.parameters())
-        shared = self.ranks.sum_gradients(parameters, torch.tensor([loss, stop]))
+        shared = self.ranks.all_reduce_gradients(parameters, torch.tensor([loss, stop]))
         loss = float(shared[0])
         norm = float(
             torch.nn.utils.clip_grad_norm_(parameters, settings.optimizer.clip or math.inf)
@@ -227,7 +216,7 @@ class Trainer:
         return stop
 
     def _backward(self, batches: list[Batch], tokens: int) -> float:
-        """Gradients of the mean loss over all tokens of the step; gives the summed likelihood.
+        """Gradients of the mean loss over all tokens of the step; gives the summed nll.
 
         A batch that does not fit in memory is computed in halves: the same step, more slowly, but
         for dropout, which is drawn anew.
@@ -238,7 +227,7 @@ class Trainer:
             if not out_of_memory(error):
                 raise
             if max(len(batch) for batch in batches) < 2:
-                raise Problem(
+                raise RegardError(
                     "Memory does not suffice for a single pair: lower batch.max_length or the "
                     "size of the model, and begin a new run."
                 ) from None
@@ -247,24 +236,17 @@ class Trainer:
         smaller = [part for batch in batches for part in halves(batch) if len(part)]
         return self._backward(smaller, tokens)
 
-    def _ask_agreement(self, weight: float) -> None:
-        self.twice = weight > 0
-        set_agreement(self.model, weight)
-
     def _backward_one(self, batch: Batch, tokens: int) -> float:
         if not len(batch):
             return 0.0
-        loss = self.model(self._asked(batch))
+        loss = self.model(batch)
         (loss.total / tokens).backward()
-        return float(loss.likelihood.sum())
-
-    def _asked(self, batch: Batch) -> Batch:
-        return batch.twice() if self.twice else batch
+        return float(loss.nll.sum())
 
     def _not_finite(self, step: int, batches: list[Batch], gathered: list[Tensor]) -> None:
         """Name where a NaN or infinity arose; the update is left out, so it is never saved, nor
         is what was gathered during the step."""
-        culprits = self.ranks.tell(self._culprit(step, batches))
+        culprits = self.ranks.gather_text(self._culprit(step, batches))
         culprit = next((each for each in culprits if each != FINE), FINE)
         for kept, before in zip(statistics(self.model), gathered, strict=True):
             kept.copy_(before)
@@ -272,7 +254,7 @@ class Trainer:
         self._write("not_finite", {"where": culprit})
         self.display.note(f"Step {step} was left out: {culprit} is not finite.")
         if self.settings.not_finite == "stop" or self.progress.skipped >= 10:
-            raise Problem(
+            raise RegardError(
                 f"Training stopped at step {step} because {culprit} is not finite: lower "
                 "training.optimizer.rate and give the same command with a new run; the last "
                 "good checkpoint is kept."
@@ -282,7 +264,7 @@ class Trainer:
         """Compute the step once more and look; other processes may know better."""
         self.optimizer.zero_grad(set_to_none=True)
         self._seed(step)
-        asked = [self._asked(batch) for batch in batches if len(batch)]
+        asked = [batch for batch in batches if len(batch)]
         try:
             return name_culprit(self.model, asked)
         except (MemoryError, RuntimeError) as error:
@@ -321,7 +303,7 @@ class Trainer:
         """
         progress, metric = self.progress, self.settings.metric
         scores: Scores = self._scores() if self.ranks.first else {}
-        stop, value, loss = self.ranks.share(
+        stop, value, loss = self.ranks.broadcast(
             [float(not scores), scores.get(metric, 0.0), scores.get("loss", 0.0)]
         )
         if self._agreed(stop > 0):
@@ -356,12 +338,12 @@ class Trainer:
                 scores = {} if told else self.validate(self.model, self.progress.step)
                 self.validating = False
                 return scores
-        except _Interrupted:
+        except _ValidationStopped:
             return {}
         except (MemoryError, RuntimeError) as error:
             if not out_of_memory(error):
                 raise
-            self.problem = Problem(
+            self.problem = RegardError(
                 f"Memory does not suffice for the validation of step {self.progress.step}; the "
                 "step is saved: free some memory and give the same command."
             )
@@ -385,7 +367,7 @@ class Trainer:
             }
             try:
                 if not all(all_finite(group) for group in groups.values()):
-                    raise Problem(
+                    raise RegardError(
                         f"The weights of step {progress.step} are not finite and were not saved: "
                         "lower training.optimizer.rate and begin a new run; the last good "
                         "checkpoint is kept."
@@ -398,11 +380,13 @@ class Trainer:
                 reason = str(error) or "no memory"
                 text = f"The checkpoint of step {progress.step} could not be saved ({reason})"
                 if must:
-                    raise Problem(f"{text}: free some space and give the same command.") from None
+                    raise RegardError(
+                        f"{text}: free some space and give the same command."
+                    ) from None
                 self.display.note(f"{text}; training goes on, the last one is intact.")
                 saved = False
-        (all_saved,) = self.ranks.share([float(saved)])
-        self.ranks.wait()
+        (all_saved,) = self.ranks.broadcast([float(saved)])
+        self.ranks.barrier()
         return all_saved > 0
 
     def _listen(self) -> dict[int, Any]:
@@ -420,7 +404,7 @@ class Trainer:
                 return
             self.stop_signal, self.signalled = number, now
             if self.validating:
-                raise _Interrupted
+                raise _ValidationStopped
 
         try:
             return {n: signal.signal(n, remember) for n in (signal.SIGINT, signal.SIGTERM)}
@@ -439,14 +423,13 @@ class Trainer:
         while more:
             start = time.perf_counter()
             batches = [next(stream)[0] for _ in range(self.settings.accumulate)]
-            self._ask_agreement(self.settings.agreement if len(took) % 2 else 0.0)
             self._backward([self.ranks.part(batch) for batch in batches], 1)
-            self.ranks.sum_gradients(list(self.model.parameters()), torch.zeros(2))
+            self.ranks.all_reduce_gradients(list(self.model.parameters()), torch.zeros(2))
             torch.nn.utils.clip_grad_norm_(self.model.parameters(), 1.0)
             optimizer.step()
             optimizer.zero_grad(set_to_none=True)
             took.append(time.perf_counter() - start)
-            (more,) = self.ranks.share(
+            (more,) = self.ranks.broadcast(
                 [float(len(took) < 3 or time.perf_counter() - began < seconds)]
             )
         install(self.model, before)

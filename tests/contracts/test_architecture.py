@@ -240,7 +240,7 @@ def test_the_loss_is_that_of_the_scores(config: Any) -> None:
     real = batch.target.mask
     logs = scores_of(model, batch).log_softmax(dim=-1)
     expected = -logs.gather(2, batch.target.values[:, :, None])[:, :, 0][real].sum()
-    close(loss.likelihood.sum(), expected.detach())
+    close(loss.nll.sum(), expected.detach())
     close(model.log_probabilities(batch).sum(), -expected.detach())
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from regard.data.corpus import LONGEST, Pair, Pairs, read_plain
-from regard.problem import Misuse
+from regard.errors import UsageError
 
 
 def files(folder: Path, source: bytes, target: bytes) -> Pairs:
@@ -23,7 +23,7 @@ def files(folder: Path, source: bytes, target: bytes) -> Pairs:
 
 
 def refusal(pairs: Pairs) -> str:
-    with pytest.raises(Misuse) as caught:
+    with pytest.raises(UsageError) as caught:
         pairs.check()
     assert "\n" not in str(caught.value)
     return str(caught.value)
@@ -131,16 +131,16 @@ def test_a_megabyte_without_line_end_at_the_end_of_a_file(tmp_path: Path) -> Non
 
 
 def test_a_folder_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(Misuse, match="is a folder"):
+    with pytest.raises(UsageError, match="is a folder"):
         Pairs.of_files(tmp_path, tmp_path)
-    with pytest.raises(Misuse, match="is a folder"):
+    with pytest.raises(UsageError, match="is a folder"):
         list(read_plain(tmp_path))
 
 
 def test_a_missing_file_is_refused_by_name(tmp_path: Path) -> None:
-    with pytest.raises(Misuse, match=r"Cannot read .*none\.en: No such file"):
+    with pytest.raises(UsageError, match=r"Cannot read .*none\.en: No such file"):
         Pairs.of_files(tmp_path / "none.en", tmp_path / "none.de")
-    with pytest.raises(Misuse, match=r"none\.txt"):
+    with pytest.raises(UsageError, match=r"none\.txt"):
         list(read_plain(tmp_path / "none.txt"))
 
 
@@ -153,7 +153,7 @@ def test_a_file_deleted_after_the_check_is_refused(tmp_path: Path) -> None:
 
 def test_a_pipe_is_refused_since_it_can_be_read_only_once(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
-    with pytest.raises(Misuse, match="not a regular file"):
+    with pytest.raises(UsageError, match="not a regular file"):
         Pairs.of_tsv(tmp_path / "pipe")
 
 
@@ -212,7 +212,7 @@ def test_a_corrupt_gzip_is_refused_or_has_the_same_text(tmp_path: Path) -> None:
         pairs = files(tmp_path, bytes(damaged), lines)
         try:
             pairs.check()
-        except Misuse:
+        except UsageError:
             refused += 1
             continue
         assert all(pair.source == pair.target for pair in pairs)  # a flip in the header
@@ -281,11 +281,11 @@ def test_plain_reading_keeps_every_line(tmp_path: Path) -> None:
 
 
 def test_plain_reading_refuses_what_it_cannot_read(tmp_path: Path) -> None:
-    with pytest.raises(Misuse, match=r"stdin:2 is not UTF-8 at byte 1"):
+    with pytest.raises(UsageError, match=r"stdin:2 is not UTF-8 at byte 1"):
         list(read_plain(io.BytesIO(b"ok\n\xff\n")))
-    with pytest.raises(Misuse, match=r"stdin:1 is longer than 100,000 characters"):
+    with pytest.raises(UsageError, match=r"stdin:1 is longer than 100,000 characters"):
         list(read_plain(io.BytesIO(b"x" * 1_000_000)))
-    with pytest.raises(Misuse, match="UTF-16"):
+    with pytest.raises(UsageError, match="UTF-16"):
         list(read_plain(io.BytesIO("x".encode("utf-16"))))
 
 

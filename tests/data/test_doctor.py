@@ -10,7 +10,7 @@ import pytest
 
 from regard.data.corpus import Pair
 from regard.data.doctor import Profile, examine, overlap, refuse_swapped
-from regard.problem import Misuse
+from regard.errors import UsageError
 
 TEXT = """
 a man in a red hat is sitting on the bench near the river and reads his paper while two
@@ -81,7 +81,7 @@ def test_swapped_files_are_refused(
     profile = examine(made(2000, 0, make)).profile
     given = made(count, 1, make)
     refuse_swapped(profile, given, "the validation files")
-    with pytest.raises(Misuse, match="the validation files are swapped"):
+    with pytest.raises(UsageError, match="the validation files are swapped"):
         refuse_swapped(profile, swapped(given), "the validation files")
 
 
@@ -113,7 +113,7 @@ def test_a_profile_comes_back_from_json() -> None:
     profile = examine(made(300, 0, translation)).profile
     assert Profile.from_json(json.loads(json.dumps(profile.to_json()))) == profile
     for damaged in ({}, {"source": 1, "target": 2}, {"source": {"a": "x"}, "target": {}}):
-        with pytest.raises(Misuse):
+        with pytest.raises(UsageError):
             Profile.from_json(damaged)
 
 

@@ -17,18 +17,18 @@ from regard.config import check
 from regard.corpora import grammar
 from regard.data.batch import EOS, GOES_ON, ROOT, UNKNOWN, Batch, Padded
 from regard.data.corpus import Pair, Pairs, read_beside
-from regard.data.heads import (
+from regard.data.store import Batches, BatchSettings, Place, Store, in_order
+from regard.data.tokenizer import Bytes, TokenizerSettings
+from regard.data.tokenizers import Tokenizers
+from regard.data.trees import (
+    check_tree,
     cut_heads,
     encode_words,
-    must_be_tree,
     piece_heads,
     read_heads,
     word_heads,
 )
-from regard.data.sides import Tokenizers
-from regard.data.store import Batches, BatchSettings, Place, Store, in_order
-from regard.data.tokenizer import Bytes, TokenizerSettings
-from regard.problem import Misuse
+from regard.errors import UsageError
 
 
 def files(folder: Path, source: str, heads: str, target: str | None = None) -> Pairs:
@@ -39,7 +39,7 @@ def files(folder: Path, source: str, heads: str, target: str | None = None) -> P
 
 
 def refusal(pairs: Pairs) -> str:
-    with pytest.raises(Misuse) as caught:
+    with pytest.raises(UsageError) as caught:
         pairs.check()
     assert "\n" not in str(caught.value)
     return str(caught.value)
@@ -110,9 +110,9 @@ def test_heads_beside_lines(tmp_path: Path) -> None:
     path.write_text("2 0\n\n0\n")
     assert list(read_beside(path, ["a b", "", "c"])) == [(2, 0), (), (0,)]
     for lines, sentence in ((["a b", ""], "more than the 2"), (["a b", "", "c", "d"], "line 4")):
-        with pytest.raises(Misuse, match=sentence):
+        with pytest.raises(UsageError, match=sentence):
             list(read_beside(path, lines))
-    with pytest.raises(Misuse, match=r"x\.heads:3 has 1 heads, but its source has 2"):
+    with pytest.raises(UsageError, match=r"x\.heads:3 has 1 heads, but its source has 2"):
         list(read_beside(path, ["a b", "", "c d"]))
 
 
@@ -141,7 +141,7 @@ def forests(draw: st.DrawFn) -> tuple[list[int], list[list[int]]]:
 @given(forest=forests())
 def test_words_to_pieces_and_back(forest: tuple[list[int], list[list[int]]]) -> None:
     heads, words = forest
-    must_be_tree(heads, len(words), "here")
+    check_tree(heads, len(words), "here")
     pieces = piece_heads(heads, words)
     assert len(pieces) == sum(map(len, words))
     first = [sum(map(len, words[:word])) for word in range(len(words))]
@@ -183,7 +183,7 @@ def test_a_line_is_a_tree_or_is_refused(numbers: list[int]) -> None:
     if good:
         assert read_heads(text, len(numbers), "here") == tuple(numbers)
     else:
-        with pytest.raises(Misuse, match=r"^here "):
+        with pytest.raises(UsageError, match=r"^here "):
             read_heads(text, len(numbers), "here")
 
 
@@ -336,13 +336,13 @@ def test_damaged_heads_do_not_open(tmp_path: Path) -> None:
     path = tmp_path / "source.heads"
     whole = path.read_bytes()
     path.write_bytes(whole[:-2])
-    with pytest.raises(Misuse, match="not a complete"):
+    with pytest.raises(UsageError, match="not a complete"):
         Store.open(tmp_path)
     path.write_bytes(whole)
     offsets = np.fromfile(tmp_path / "source.heads.offsets", np.int64)
     offsets[1] += 1
     offsets.tofile(tmp_path / "source.heads.offsets")
-    with pytest.raises(Misuse, match="not a complete"):
+    with pytest.raises(UsageError, match="not a complete"):
         Store.open(tmp_path)
 
 
@@ -355,19 +355,16 @@ def test_rows_of_a_batch_keep_their_heads() -> None:
         width = int(source.lengths[kept].max())
         assert part.source.heads is not None
         assert torch.equal(part.source.heads, source.heads[kept, :width])
-    twice = batch.twice().source.heads
-    assert twice is not None
-    assert torch.equal(twice, torch.cat([source.heads, source.heads]))
     assert batch.target.rows(1).heads is None
 
 
 def test_forests_of_many_words_are_checked_in_linear_time() -> None:
     """A chain of heads as long as the line; going up from each word anew would take for ever."""
     count = 100_000
-    must_be_tree(range(count), count, "here")
+    check_tree(range(count), count, "here")
     order = list(range(1, count + 1))
     random.Random(1).shuffle(order)
     heads = [0] * count
     for below, above in pairwise(order):
         heads[below - 1] = above
-    must_be_tree(heads, count, "here")
+    check_tree(heads, count, "here")

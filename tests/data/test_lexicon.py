@@ -11,9 +11,9 @@ import pytest
 from regard.data import lexicon
 from regard.data.corpus import Pair
 from regard.data.lexicon import likely_targets
-from regard.data.sides import Tokenizers
 from regard.data.store import Store
 from regard.data.tokenizer import Words
+from regard.data.tokenizers import Tokenizers
 
 LETTERS = [chr(ord("a") + number) for number in range(20)]
 

@@ -22,10 +22,10 @@ from hypothesis import strategies as st
 from regard.config import check
 from regard.data.batch import EOS, PAD, Batch
 from regard.data.corpus import Pair
-from regard.data.sides import Tokenizers
 from regard.data.store import Batches, BatchSettings, Place, Ragged, Store, in_order
 from regard.data.tokenizer import TokenizerSettings, Words
-from regard.problem import Misuse, Problem
+from regard.data.tokenizers import Tokenizers
+from regard.errors import RegardError, UsageError
 
 
 def some_pairs(count: int, seed: int = 0) -> list[Pair]:
@@ -111,7 +111,7 @@ def test_more_than_one_chunk_and_progress(tmp_path: Path) -> None:
     assert told == [4096, 8192, 9000]
     assert len(store) == 9000
     assert SIDES.source.decode(store.pair(8999)[0].tolist()) == pairs[8999].source
-    with pytest.raises(Misuse, match="without its text"):
+    with pytest.raises(UsageError, match="without its text"):
         store.text(np.array([0]))
 
 
@@ -125,9 +125,9 @@ def test_pairs_too_long_are_skipped_and_counted(tmp_path: Path) -> None:
     store = Store.write(tmp_path, pairs, SIDES, 20, keep_text=True)
     assert (len(store), store.skipped) == (2, 2)
     assert store.text(np.array([1])) == (["c"], ["d"])
-    with pytest.raises(Misuse, match="No pair is left"):
+    with pytest.raises(UsageError, match="No pair is left"):
         Store.write(tmp_path, pairs[1:3], SIDES, 20)
-    with pytest.raises(Misuse, match="not a complete"):
+    with pytest.raises(UsageError, match="not a complete"):
         Store.open(tmp_path)
 
 
@@ -153,22 +153,22 @@ def test_the_width_of_ids_follows_the_vocabulary(size: int, kind: type, tmp_path
 
 def failing(after: int) -> Iterator[Pair]:
     yield from some_pairs(after)
-    raise Misuse("the reading failed")
+    raise UsageError("the reading failed")
 
 
 def test_an_interrupted_write_leaves_nothing_that_opens(tmp_path: Path) -> None:
-    with pytest.raises(Misuse, match="the reading failed"):
+    with pytest.raises(UsageError, match="the reading failed"):
         Store.write(tmp_path, failing(5000), SIDES, 200)
-    with pytest.raises(Misuse, match="not a complete"):
+    with pytest.raises(UsageError, match="not a complete"):
         Store.open(tmp_path)
     assert list(tmp_path.iterdir()) == []
 
 
 def test_an_interrupted_rewrite_does_not_open_as_the_old_one(tmp_path: Path) -> None:
     Store.write(tmp_path, PAIRS, SIDES, 200)
-    with pytest.raises(Misuse):
+    with pytest.raises(UsageError):
         Store.write(tmp_path, failing(5000), SIDES, 200)
-    with pytest.raises(Misuse, match="not a complete"):
+    with pytest.raises(UsageError, match="not a complete"):
         Store.open(tmp_path)
     assert len(Store.write(tmp_path, PAIRS[:5], SIDES, 200)) == 5
 
@@ -179,7 +179,7 @@ import os
 from pathlib import Path
 from regard.data.corpus import Pair
 from regard.data.store import Store
-from regard.data.sides import Tokenizers
+from regard.data.tokenizers import Tokenizers
 from regard.data.tokenizer import Words
 words = Words(["a", "b"])
 pairs = (Pair(number, "a b", "b a") for number in range(1, 20_000))
@@ -190,7 +190,7 @@ Store.write(Path({str(tmp_path)!r}), pairs, Tokenizers.one(words), 10, True, kil
 """
     ended = subprocess.run([sys.executable, "-c", program], cwd=Path(__file__).parents[2])
     assert ended.returncode == -9
-    with pytest.raises(Misuse, match="not a complete"):
+    with pytest.raises(UsageError, match="not a complete"):
         Store.open(tmp_path)
     assert len(Store.write(tmp_path, PAIRS, SIDES, 200, keep_text=True)) == 700
     assert not list(tmp_path.glob("*.part"))
@@ -202,13 +202,13 @@ def test_damaged_stores_are_refused(tmp_path: Path) -> None:
         whole = path.read_bytes()
         for damaged in (whole[:-2], whole[: len(whole) // 2], b"", whole + b"\0", None):
             path.unlink() if damaged is None else path.write_bytes(damaged)
-            with pytest.raises(Misuse, match="not a complete"):
+            with pytest.raises(UsageError, match="not a complete"):
                 Store.open(tmp_path)
         path.write_bytes(whole)
     Store.open(tmp_path)
     for text in ("[]", "{}", "null", '{"format": "regard store 1"}'):
         (tmp_path / "meta.json").write_text(text)
-        with pytest.raises(Misuse, match="not a complete"):
+        with pytest.raises(UsageError, match="not a complete"):
             Store.open(tmp_path)
 
 
@@ -218,7 +218,7 @@ def test_offsets_that_do_not_fit_are_refused(tmp_path: Path) -> None:
     offsets = np.fromfile(path, np.int64)
     offsets[-1] += 1
     offsets.tofile(path)
-    with pytest.raises(Misuse, match="not a complete"):
+    with pytest.raises(UsageError, match="not a complete"):
         Store.open(tmp_path)
 
 
@@ -229,13 +229,13 @@ def test_a_full_disk_is_a_problem_in_one_sentence(
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr("os.fsync", full)
-    with pytest.raises(Problem, match="No space left on device"):
+    with pytest.raises(RegardError, match="No space left on device"):
         Store.write(tmp_path, PAIRS, SIDES, 200)
 
 
 def test_a_file_where_the_folder_should_be_is_a_problem(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("x")
-    with pytest.raises(Problem, match="Cannot write"):
+    with pytest.raises(RegardError, match="Cannot write"):
         Store.write(tmp_path / "file", PAIRS, SIDES, 200)
 
 
@@ -309,7 +309,7 @@ def test_places_are_plain_numbers() -> None:
 
 @pytest.mark.parametrize("place", [Place(0, 99), Place(0, 0, 9999), Place(0, -1), Place(0, 0, -1)])
 def test_a_place_outside_the_order_is_refused(place: Place, store: Store) -> None:
-    with pytest.raises(Misuse, match="is not in this corpus"):
+    with pytest.raises(UsageError, match="is not in this corpus"):
         next(Batches(store, SMALL, SIDES, 1).from_place(place))
 
 
@@ -353,7 +353,7 @@ def test_sampled_rows_are_cut_to_the_limit(store: Store) -> None:
 
 def test_sampling_without_text_is_refused(tmp_path: Path) -> None:
     store = Store.write(tmp_path, PAIRS, SIDES, 200)
-    with pytest.raises(Misuse, match="without its text"):
+    with pytest.raises(UsageError, match="without its text"):
         Batches(store, SMALL, SIDES, 1, 0.1)
 
 
@@ -404,5 +404,5 @@ def test_ragged_rows_come_back(lists: list[list[int]]) -> None:
 
 def test_settings_refuse_what_cannot_be() -> None:
     for values in ({"tokens": 0}, {"max_length": -1}, {"window": 0}, {"token": 1}):
-        with pytest.raises(Misuse):
+        with pytest.raises(UsageError):
             check(BatchSettings, values)

@@ -23,10 +23,10 @@ from hypothesis import strategies as st
 from regard.config import check
 from regard.data import sides as module
 from regard.data.batch import UNKNOWN
-from regard.data.sides import Tokenizers, load, save, train
 from regard.data.subwords import SentencePiece, evenly
 from regard.data.tokenizer import Bytes, Tokenizer, TokenizerSettings, Words
-from regard.problem import Misuse
+from regard.data.tokenizers import Tokenizers, load, save, train
+from regard.errors import UsageError
 
 
 def some_lines(count: int, seed: int = 0) -> list[str]:
@@ -209,7 +209,7 @@ def test_a_target_with_ids_that_there_are_not_is_refused(targets: object, tmp_pa
     record = {**json.loads(path.read_text()), "targets": targets}
     for digest in (record.pop("digest"), module._digest(without_format(record))):
         path.write_text(json.dumps({**record, "digest": digest}))
-        with pytest.raises(Misuse, match="not a whole tokenizer file"):
+        with pytest.raises(UsageError, match="not a whole tokenizer file"):
             Tokenizers.load(tmp_path)
 
 
@@ -252,11 +252,13 @@ def test_a_corrupt_file_is_refused(kind: str, tmp_path: Path) -> None:
         damaged = bytearray(whole)
         damaged[chooser.randrange(len(damaged))] ^= 1 << chooser.randrange(8)
         path.write_bytes(damaged)
-        with suppress(Misuse):  # what loads all the same, as with another space, must be the same
+        with suppress(
+            UsageError
+        ):  # what loads all the same, as with another space, must be the same
             assert load(path).encode(LINES) == ALL[kind].encode(LINES)
     for length in (0, 1, 100, len(whole) // 2, len(whole) - 1):
         path.write_bytes(whole[:length])
-        with pytest.raises(Misuse, match="not a whole tokenizer"):
+        with pytest.raises(UsageError, match="not a whole tokenizer"):
             load(path)
 
 
@@ -264,7 +266,7 @@ def test_a_corrupt_file_is_refused(kind: str, tmp_path: Path) -> None:
 def test_a_file_of_another_kind_is_refused(text: str, tmp_path: Path) -> None:
     path = tmp_path / "tokenizer.json"
     path.write_text(text, encoding="latin-1")
-    with pytest.raises(Misuse):
+    with pytest.raises(UsageError):
         load(path)
 
 
@@ -278,14 +280,14 @@ def test_a_damaged_model_with_a_right_digest_is_refused(tmp_path: Path) -> None:
             "content": content,
         }
         path.write_text(json.dumps(record))
-        with pytest.raises(Misuse):
+        with pytest.raises(UsageError):
             load(path)
 
 
 def test_a_missing_file_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(Misuse, match="Cannot read the tokenizer"):
+    with pytest.raises(UsageError, match="Cannot read the tokenizer"):
         load(tmp_path / "none.json")
-    with pytest.raises(Misuse):
+    with pytest.raises(UsageError):
         Tokenizers.load(tmp_path)
 
 
@@ -299,7 +301,7 @@ def test_more_vocabulary_than_the_text_has_gives_less(kind: str) -> None:
 
 @pytest.mark.parametrize("kind", ["bpe", "unigram"])
 def test_too_small_a_vocabulary_is_refused_with_the_least_value(kind: str) -> None:
-    with pytest.raises(Misuse) as caught:
+    with pytest.raises(UsageError) as caught:
         train(check(TokenizerSettings, {"kind": kind, "vocabulary": 200}), LINES)
     least = int(re.findall(r"at least (\d+)", str(caught.value))[0])
     assert train(check(TokenizerSettings, {"kind": kind, "vocabulary": least}), LINES).size == least
@@ -308,7 +310,7 @@ def test_too_small_a_vocabulary_is_refused_with_the_least_value(kind: str) -> No
 @pytest.mark.parametrize("kind", ["bpe", "unigram", "word", "character"])
 @pytest.mark.parametrize("lines", [[], [""]])
 def test_no_text_is_refused(kind: str, lines: list[str]) -> None:
-    with pytest.raises(Misuse, match="no text"):
+    with pytest.raises(UsageError, match="no text"):
         train(check(TokenizerSettings, {"kind": kind}), lines)
 
 
@@ -344,13 +346,13 @@ def test_lines_are_taken_from_all_over_a_large_text() -> None:
 
 def test_sampling_is_refused_for_the_other_kinds() -> None:
     for kind in ("word", "character", "byte"):
-        with pytest.raises(Misuse, match="sampling"):
+        with pytest.raises(UsageError, match="sampling"):
             check(TokenizerSettings, {"kind": kind, "sampling": 0.1})
-        with pytest.raises(Misuse, match="has no sampling"):
+        with pytest.raises(UsageError, match="has no sampling"):
             ALL[kind].sample(["a"], 0.1, 0)
-    with pytest.raises(Misuse):
+    with pytest.raises(UsageError):
         check(TokenizerSettings, {"sampling": 1.5})
-    with pytest.raises(Misuse):
+    with pytest.raises(UsageError):
         check(TokenizerSettings, {"vocabulary": 3})
 
 
@@ -446,12 +448,12 @@ def test_a_model_of_another_kind_is_refused(tmp_path: Path) -> None:
     )
     path = tmp_path / "other.model"
     path.write_bytes(model.getvalue())
-    with pytest.raises(Misuse, match="--pad_id=0"):
+    with pytest.raises(UsageError, match="--pad_id=0"):
         Tokenizers.given(path)
     path.write_bytes(b"nothing of the kind")
-    with pytest.raises(Misuse, match="not a SentencePiece model"):
+    with pytest.raises(UsageError, match="not a SentencePiece model"):
         Tokenizers.given(path)
-    with pytest.raises(Misuse, match="Cannot read"):
+    with pytest.raises(UsageError, match="Cannot read"):
         Tokenizers.given(tmp_path / "none.model")
 
 
@@ -460,7 +462,7 @@ def test_sampling_is_the_same_in_another_process(kind: str, tmp_path: Path) -> N
     path = tmp_path / "tokenizer.json"
     save(SUBWORDS[kind], path)
     program = (
-        "import json, sys; from pathlib import Path; from regard.data.sides import load;"
+        "import json, sys; from pathlib import Path; from regard.data.tokenizers import load;"
         f"print(json.dumps(load(Path({str(path)!r})).sample(json.load(sys.stdin), 0.2, 7)))"
     )
     output = subprocess.run(

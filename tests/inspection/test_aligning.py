@@ -12,12 +12,12 @@ from toy import write_lines
 
 import regard
 from regard.cli import main
+from regard.errors import UsageError
 from regard.inspection import aligning
 from regard.inspection.aligning import Pair, align, choose, read_gold, read_pairs
 from regard.inspection.alignment import AttentionHeads, between_words, find_method, links
 from regard.inspection.words import Side
-from regard.problem import Misuse
-from regard.run import Run
+from regard.runs.folder import Run
 
 WEIGHTS = np.array(
     [
@@ -63,17 +63,17 @@ def test_heads_are_written_as_they_are_read(text: str) -> None:
 
 @pytest.mark.parametrize("text", ["", "3", "0.1", "1.0", "a.b", "1.1,", "1.1@writing", "mean,1.1"])
 def test_what_names_no_heads_is_refused(text: str) -> None:
-    with pytest.raises(Misuse, match="names no heads"):
+    with pytest.raises(UsageError, match="names no heads"):
         AttentionHeads.parse(text)
 
 
 def test_a_head_that_is_not_there_is_refused() -> None:
-    with pytest.raises(Misuse, match=r"no head 1\.3"):
+    with pytest.raises(UsageError, match=r"no head 1\.3"):
         AttentionHeads(((1, 3),)).mean((np.zeros((2, 3, 3), np.float32),))
 
 
 def test_an_unknown_method_is_refused() -> None:
-    with pytest.raises(Misuse, match="choose argmax"):
+    with pytest.raises(UsageError, match="choose argmax"):
         find_method("giza")
 
 
@@ -98,7 +98,7 @@ def test_the_right_heads_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
         assert chosen.best.heads.moment == "writing"
         assert chosen.best.error == 0
         assert chosen.single[0].heads.places == ((1, 2),)
-    with pytest.raises(Misuse, match="5 lines for 6 pairs"):
+    with pytest.raises(UsageError, match="5 lines for 6 pairs"):
         choose(None, [Pair("", "")] * 6, "grow-diag", gold)
 
 
@@ -176,7 +176,7 @@ def test_a_folder_that_cannot_be_written_aligns_all_the_same(
     def refuse(*arguments: object) -> None:
         raise PermissionError(13, "Permission denied")
 
-    monkeypatch.setattr("regard.run.write_json", refuse)
+    monkeypatch.setattr("regard.runs.folder.write_json", refuse)
     files = ["--source", able / "test.source", "--target", able / "test.target"]
     assert command("align", run, *files) == 0
     assert not (run / "heads.json").exists()

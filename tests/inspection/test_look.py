@@ -16,6 +16,7 @@ from untrained import LETTERS, untrained
 import regard
 from regard.data.batch import EOS, Batch, Padded
 from regard.data.tokenizer import Bytes, Tokenizer
+from regard.errors import UsageError
 from regard.inspection.look import look
 from regard.models import Architecture
 from regard.models.language import LanguageConfig
@@ -23,7 +24,6 @@ from regard.models.transformer import TransformerConfig
 from regard.nn.position import Shaw
 from regard.nn.probe import capture
 from regard.predict import Predictor
-from regard.problem import Misuse
 from regard.search.beam import Beam
 
 TEXT = "ant bee cat dog eel"
@@ -33,7 +33,7 @@ MEMBERS = [
     for number, config in enumerate(member.miniatures())
 ]
 SMALL = TransformerConfig.miniatures()[0]
-SYNTAX = SMALL.model_copy(update={"position": "syntax"})
+SYNTAX = SMALL.changed(position="syntax")
 HEADS = [2, 0, 2, 5, 3]
 """A tree over the text, for those that read one."""
 
@@ -70,14 +70,16 @@ def test_every_family_can_be_looked_at(config: Any) -> None:
 
 
 def test_heads_that_do_not_fit_are_refused_in_a_sentence() -> None:
-    with pytest.raises(Misuse, match="reads the dependency tree of each source line: give heads"):
+    with pytest.raises(
+        UsageError, match="reads the dependency tree of each source line: give heads"
+    ):
         look(untrained(SYNTAX), TEXT)
-    with pytest.raises(Misuse, match="has 2 heads, but its source has 5 words"):
+    with pytest.raises(UsageError, match="has 2 heads, but its source has 5 words"):
         look(untrained(SYNTAX), TEXT, heads=[2, 0])
-    with pytest.raises(Misuse, match="no text"):
+    with pytest.raises(UsageError, match="no text"):
         look(untrained(SYNTAX), "", heads=[])
     for config in (SMALL, LanguageConfig.miniatures()[0]):
-        with pytest.raises(Misuse, match="leave heads out"):
+        with pytest.raises(UsageError, match="leave heads out"):
             look(untrained(config), TEXT, heads=HEADS)
 
 
@@ -167,7 +169,7 @@ def test_means_are_means_and_one_head_is_itself() -> None:
     np.testing.assert_allclose(found.attention("cross"), np.mean(layers, axis=(0, 1)), atol=1e-7)
     np.testing.assert_allclose(found.attention("cross", layer=1), layers[0].mean(axis=0), atol=1e-7)
     for wrong in ({"layer": 3}, {"head": 3}, {"layer": 0}):
-        with pytest.raises(Misuse, match="choose one from 1 to 2"):
+        with pytest.raises(UsageError, match="choose one from 1 to 2"):
             found.attention("cross", **wrong)
 
 
@@ -216,7 +218,7 @@ def test_observing_a_search_changes_nothing() -> None:
 
 @pytest.mark.parametrize("position", ["sinusoidal", "learned", "rotary", "alibi", "shaw", "none"])
 def test_positions_have_a_picture(position: str) -> None:
-    config = SMALL.model_copy(update={"position": position})
+    config = SMALL.changed(position=position)
     places = look(untrained(config), TEXT).places
     entrance = {"rotary": "turn", "alibi": "bias", "shaw": "bias"}.get(position, "add")
     if position == "none":
@@ -240,7 +242,7 @@ def test_the_nearest_neighbours_are_nearest() -> None:
 
 @pytest.mark.parametrize("text", ["", "   "])
 def test_no_text_is_refused(text: str) -> None:
-    with pytest.raises(Misuse, match="no text"):
+    with pytest.raises(UsageError, match="no text"):
         look(untrained(SMALL), text)
 
 
@@ -250,9 +252,9 @@ def test_a_model_without_attention_says_so() -> None:
     found = look(untrained(ByteNetConfig.miniatures()[0]), TEXT)
     assert found.written
     assert found.tree
-    with pytest.raises(Misuse, match="no cross attention"):
+    with pytest.raises(UsageError, match="no cross attention"):
         found.attention("cross")
-    with pytest.raises(Misuse, match="aligns nothing"):
+    with pytest.raises(UsageError, match="aligns nothing"):
         found.alignment()
 
 
@@ -266,8 +268,8 @@ def test_pictures_are_saved(tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> N
     shown = np.array([float(cell.text or "") for cell in cells]).reshape(6, 6)
     np.testing.assert_allclose(shown, found.attention("encoder", 1, 2), atol=1e-4)
     assert (tmp_path / "a.png").read_bytes()[:8] == b"\x89PNG\r\n\x1a\n"
-    with pytest.raises(Misuse, match="svg or"):
+    with pytest.raises(UsageError, match="svg or"):
         found.save(tmp_path / "a.gif")
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
-    with pytest.raises(Misuse, match="needs matplotlib"):
+    with pytest.raises(UsageError, match="needs matplotlib"):
         found.save(tmp_path / "b.png")

@@ -13,8 +13,8 @@ from untrained import untrained
 
 import regard
 from regard.cli import main
-from regard.data.sides import Tokenizers
 from regard.data.tokenizer import Words
+from regard.data.tokenizers import Tokenizers
 from regard.inspection.alignment import (
     METHODS,
     MOMENTS,

@@ -8,10 +8,10 @@ from untrained import untrained
 
 from regard.corpora import grammar
 from regard.data.tokenizer import Words
+from regard.errors import UsageError
 from regard.inspection.look import look
-from regard.inspection.pronoun import resolving_heads
 from regard.models.transformer import TransformerConfig
-from regard.problem import Misuse
+from regard.studies.pronouns import resolving_heads
 
 PAIRS = grammar.generate(0, held_out=30).test
 
@@ -31,7 +31,7 @@ def test_the_nouns_of_a_riddle_are_known() -> None:
 @pytest.mark.parametrize("position", ["sinusoidal", "syntax"])
 def test_heads_are_ranked_by_what_they_look_at(position: str) -> None:
     words = Words(sorted({w for pair in PAIRS for w in f"{pair.source} {pair.target}".split()}))
-    config = TransformerConfig.miniatures()[0].model_copy(update={"position": position})
+    config = TransformerConfig.miniatures()[0].changed(position=position)
     predictor = untrained(config, tokenizer=words)
     found = resolving_heads(predictor, PAIRS)
     assert len(found) == 8
@@ -52,5 +52,5 @@ def test_heads_are_ranked_by_what_they_look_at(position: str) -> None:
     assert best.right == pytest.approx(np.mean([r > o for r, o in zip(right, other, strict=True)]))
     assert best.weight == pytest.approx(np.mean(right), abs=1e-5)
     plain = [pair for pair in PAIRS if pair.pronoun is None]
-    with pytest.raises(Misuse, match="no riddle"):
+    with pytest.raises(UsageError, match="no riddle"):
         resolving_heads(predictor, plain)

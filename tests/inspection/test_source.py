@@ -14,13 +14,13 @@ from toy import write_lines
 
 import regard
 from regard.cli import main
+from regard.errors import UsageError
 from regard.inspection import aligning
 from regard.inspection.aligning import Pair, align, choose, each_pair, read_pairs
 from regard.inspection.alignment import AttentionHeads
 from regard.inspection.look import look
 from regard.inspection.snapshot import snapshot
-from regard.problem import Misuse
-from regard.run import Run
+from regard.runs.folder import Run
 
 
 def command(*arguments: object) -> int:
@@ -63,10 +63,10 @@ def test_pairs_are_read_with_their_trees(trees: Path, tmp_path: Path, pairs: lis
         ([], "before line 1"),
     ):
         short = write_lines(tmp_path / "wrong.heads", wrong)
-        with pytest.raises(Misuse, match=said):
+        with pytest.raises(UsageError, match=said):
             list(read_pairs(trees / "test.en", trees / "test.de", short))
     long = write_lines(tmp_path / "wrong.heads", [*lines(trees / "test.heads"), "0"])
-    with pytest.raises(Misuse, match="more than the 20 lines"):
+    with pytest.raises(UsageError, match="more than the 20 lines"):
         list(read_pairs(trees / "test.en", trees / "test.de", long))
 
 
@@ -86,7 +86,7 @@ def test_a_whole_file_is_read_as_each_sentence_is(trees: Path, pairs: list[Pair]
 
 def test_a_line_that_is_cut_keeps_the_tree_of_its_beginning(trees: Path, pairs: list[Pair]) -> None:
     predictor = regard.load(trees / "run")
-    predictor.longest = 5
+    predictor.length_limit = 5
     found = list(align(predictor, [*pairs, Pair("", "Ja.", [])], AttentionHeads(), "argmax"))
     assert all(found[:-1])
     assert found[-1] == frozenset()
@@ -96,12 +96,12 @@ def test_trees_that_do_not_fit_are_refused_in_a_sentence(
     trees: Path, transformer: Path, pairs: list[Pair]
 ) -> None:
     plain = [Pair(pair.source, pair.target) for pair in pairs]
-    with pytest.raises(Misuse, match="give heads"):
+    with pytest.raises(UsageError, match="give heads"):
         list(align(regard.load(trees / "run"), [*pairs, *plain], AttentionHeads(), "argmax"))
-    with pytest.raises(Misuse, match="leave heads out"):
+    with pytest.raises(UsageError, match="leave heads out"):
         list(align(regard.load(transformer), [*plain, *pairs], AttentionHeads(), "argmax"))
     wrong = [*pairs, Pair("one two", "eins zwei", [0])]
-    with pytest.raises(Misuse, match="Line 21 has 1 heads, but its source has 2 words"):
+    with pytest.raises(UsageError, match="Line 21 has 1 heads, but its source has 2 words"):
         list(align(regard.load(trees / "run"), wrong, AttentionHeads(), "argmax"))
 
 

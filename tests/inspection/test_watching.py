@@ -20,9 +20,9 @@ from test_page import Shown
 from toy import Crash, at_step, crash, train_small, write_corpus
 
 from regard.cli import main
+from regard.errors import RegardError, UsageError
 from regard.inspection.watching import own_names, run_data, start, version
-from regard.problem import Misuse, Problem
-from regard.run import Run
+from regard.runs.folder import Run
 
 
 def test_each_validation_keeps_a_snapshot(transformer: Path) -> None:
@@ -60,7 +60,7 @@ def test_a_long_run_shows_some_of_its_snapshots(transformer: Path, tmp_path: Pat
     shutil.copytree(transformer, tmp_path / "run")
     run = Run.open(tmp_path / "run")
     for step in range(10, 2010, 10):
-        run.keep_snapshot(step, {"sentences": []})
+        run.save_snapshot(step, {"sentences": []})
     steps = [each["step"] for each in run_data(run)["snapshots"]]
     assert (len(steps), steps[0], steps[-1]) == (60, 4, 2000)
     assert steps == sorted(set(steps))
@@ -120,7 +120,7 @@ def test_what_cannot_be_answered_is_no_news_for_the_terminal(
     port: int, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     def damaged(run: Run) -> None:
-        raise Misuse("plan.json is damaged.")
+        raise UsageError("plan.json is damaged.")
 
     monkeypatch.setattr(Run, "steps", property(damaged))
     assert ask(port, "/data") == (500, b"plan.json is damaged.")
@@ -149,7 +149,7 @@ def test_what_is_written_while_the_page_is_made_is_shown_next_time(
 
 
 def test_a_taken_port_is_a_plain_sentence(port: int, transformer: Path) -> None:
-    with pytest.raises(Problem, match="give another --port"):
+    with pytest.raises(RegardError, match="give another --port"):
         start(Run.open(transformer), port)
 
 

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from regard.data.sides import train
 from regard.data.tokenizer import Bytes, Characters, Tokenizer, TokenizerSettings, Words
+from regard.data.tokenizers import train
 from regard.inspection.alignment import links
 from regard.inspection.words import Side, group, merge
 

@@ -7,8 +7,8 @@ from typing import Any
 import torch
 from toy import WORDS
 
-from regard.data.sides import Tokenizers
 from regard.data.tokenizer import Tokenizer, Words
+from regard.data.tokenizers import Tokenizers
 from regard.predict import Predictor
 from regard.recipes import Config
 from regard.search.beam import Beam

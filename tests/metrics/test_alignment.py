@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from regard.errors import UsageError
 from regard.metrics.alignment import alignment_scores, error_rate, parse_gold, pharaoh
-from regard.problem import Misuse
 
 
 def test_sure_and_possible_links_are_read() -> None:
@@ -21,9 +21,9 @@ def test_words_may_count_from_one_and_sides_may_be_turned() -> None:
 
 @pytest.mark.parametrize("line", ["0:0", "0-", "-1-0", "0-0-0", "a-b", "1-1p", "0 1"])
 def test_what_is_no_link_is_refused(line: str) -> None:
-    with pytest.raises(Misuse, match="is not a link"):
+    with pytest.raises(UsageError, match="is not a link"):
         parse_gold(line)
-    with pytest.raises(Misuse, match="is not a link"):
+    with pytest.raises(UsageError, match="is not a link"):
         parse_gold("0-1", first=1)
 
 

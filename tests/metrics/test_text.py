@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from regard.config import check
+from regard.errors import UsageError
 from regard.metrics.text import (
     TextMetrics,
     exact_match,
@@ -15,7 +16,6 @@ from regard.metrics.text import (
     quick_score,
     text_scores,
 )
-from regard.problem import Misuse
 
 REFERENCES = ["the cat sat on the mat", "a dog ran", "it rained all day", "nobody came"]
 
@@ -87,7 +87,7 @@ def test_equal_outputs_are_no_difference_and_clear_ones_are() -> None:
 
 
 def test_an_unknown_tokenization_is_refused() -> None:
-    with pytest.raises(Misuse, match="tokenize"):
+    with pytest.raises(UsageError, match="tokenize"):
         check(TextMetrics, {"tokenize": "klingon"})
 
 
@@ -100,7 +100,7 @@ def test_a_tokenizer_that_is_not_installed_is_refused_before_any_work(
     )
     for name in ("MeCab", "mecab_ko"):
         monkeypatch.setitem(sys.modules, name, None)
-    with pytest.raises(Misuse, match="is not installed") as caught:
+    with pytest.raises(UsageError, match="is not installed") as caught:
         check(TextMetrics, {"tokenize": f"{language}-mecab"})
     assert f"sacrebleu[{language}]" in str(caught.value)
     assert len(str(caught.value).splitlines()) == 1

@@ -7,10 +7,10 @@ import torch
 
 from regard.config import override
 from regard.data.batch import EOS, Batch, Padded
+from regard.errors import UsageError
 from regard.models.base import EncoderDecoder
 from regard.models.ensemble import EnsembleConfig, together
 from regard.models.transformer import TransformerConfig
-from regard.problem import Misuse
 from regard.recipes import find_recipe
 
 SMALL = TransformerConfig.miniatures()[0]
@@ -24,9 +24,9 @@ def members(count: int = 2) -> list[EncoderDecoder]:
 
 def test_probabilities_are_the_mean_of_the_members() -> None:
     models = [model.eval() for model in members(3)]
-    chances = torch.stack([model.choices(BATCH).exp() for model in models])
-    torch.testing.assert_close(together(models).choices(BATCH).exp(), chances.mean(dim=0))
-    assert not torch.allclose(chances[0], chances[1])
+    probabilities = torch.stack([model.choices(BATCH).exp() for model in models])
+    torch.testing.assert_close(together(models).choices(BATCH).exp(), probabilities.mean(dim=0))
+    assert not torch.allclose(probabilities[0], probabilities[1])
 
 
 def test_each_learns_as_if_alone() -> None:
@@ -52,7 +52,7 @@ def test_the_recipe_can_be_changed_by_path() -> None:
     config = override(find_recipe("ensemble"), ["model.members=3", "model.member.layers=2"])
     assert isinstance(config.model, EnsembleConfig)
     assert (config.model.members, config.model.member.layers) == (3, 2)
-    with pytest.raises(Misuse, match=r"model\.members"):
+    with pytest.raises(UsageError, match=r"model\.members"):
         override(find_recipe("ensemble"), ["model.members=1"])
 
 

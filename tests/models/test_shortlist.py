@@ -12,7 +12,7 @@ from regard.data.batch import Batch, Padded
 from regard.models.base import EncoderDecoder
 from regard.models.shortlist import Shortlisted
 from regard.models.transformer import TransformerConfig
-from regard.nn.int8 import use_int8
+from regard.nn.fast.int8 import use_int8
 from regard.search.beam import Beam
 
 SIZE = 40

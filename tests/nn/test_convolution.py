@@ -11,6 +11,7 @@ from torch.utils.flop_counter import FlopCounterMode
 
 from regard.config import check
 from regard.data.batch import Padded
+from regard.errors import RegardError, UsageError
 from regard.models.base import EncoderDecoder
 from regard.models.convolutional import ByteNetConfig, ConvolutionalConfig
 from regard.nn.convolution import (
@@ -22,7 +23,6 @@ from regard.nn.convolution import (
 )
 from regard.nn.probe import Watched
 from regard.nn.state import State
-from regard.problem import Misuse, Problem
 
 SIZE = 11
 GATED = ConvolutionalConfig(layers=2, width=8, dropout=0.0)
@@ -169,7 +169,7 @@ def test_neither_the_state_nor_a_step_grows(config: Any) -> None:
 @pytest.mark.parametrize(("cycle", "field"), [(3, 1 + 2 * (1 + 2 + 4)), (2, 1 + 2 * (1 + 2 + 1))])
 @torch.no_grad()
 def test_a_decoder_sees_as_far_back_as_its_dilations_reach(cycle: int, field: int) -> None:
-    model = build(DILATED.model_copy(update={"cycle": cycle})).double()
+    model = build(DILATED.changed(cycle=cycle)).double()
     tokens = torch.full((1, 20), 5)
     changed = tokens.clone()
     changed[0, 2] = 6
@@ -191,7 +191,7 @@ def test_bytenet_has_no_attention_and_takes_linear_time() -> None:
 
 @torch.no_grad()
 def test_bytenet_reads_each_column_with_its_token_and_zeros_past_the_last() -> None:
-    model = build(DILATED.model_copy(update={"stretch": 1.5, "extra": 2}))
+    model = build(DILATED.changed(stretch=1.5, extra=2))
     encoded = model.encoder(source_of(3, 6))
     assert encoded.mask.sum(dim=1).tolist() == [6, 11]  # 1.5 x 3 + 2 and 1.5 x 6 + 2
     assert not encoded.output[~encoded.mask].any()
@@ -207,11 +207,11 @@ def test_bytenet_reads_each_column_with_its_token_and_zeros_past_the_last() -> N
 
 
 def test_past_the_learned_places_is_refused() -> None:
-    model = build(GATED.model_copy(update={"max_length": 6}))
-    assert model.longest == 6
-    with pytest.raises(Problem, match="max_length"):
+    model = build(GATED.changed(max_length=6))
+    assert model.length_limit == 6
+    with pytest.raises(RegardError, match="max_length"):
         model.encoder(source_of(7))
-    assert build(GATED.model_copy(update={"position": "sinusoidal"})).longest is None
+    assert build(GATED.changed(position="sinusoidal")).length_limit is None
 
 
 @pytest.mark.parametrize(
@@ -224,5 +224,5 @@ def test_past_the_learned_places_is_refused() -> None:
     ],
 )
 def test_what_cannot_be_is_refused(kind: Any, values: dict[str, Any], reason: str) -> None:
-    with pytest.raises(Misuse, match=reason):
+    with pytest.raises(UsageError, match=reason):
         check(kind, values)

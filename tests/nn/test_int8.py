@@ -7,7 +7,7 @@ from torch import nn
 
 from regard.data.batch import Padded
 from regard.models.transformer import TransformerConfig
-from regard.nn.int8 import Int8Linear, Int8Projection, use_int8
+from regard.nn.fast.int8 import Int8Linear, Int8Projection, use_int8
 from regard.search.beam import Beam
 
 

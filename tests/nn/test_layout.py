@@ -8,7 +8,7 @@ from torch import nn
 
 from regard.data.batch import ROOT, Batch, Padded
 from regard.models.transformer import TransformerConfig
-from regard.nn.layout import PackedProjection, lay_out_for_search
+from regard.nn.fast.layout import PackedProjection, lay_out_for_search
 from regard.search.beam import Beam
 
 

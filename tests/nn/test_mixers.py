@@ -13,15 +13,15 @@ from torch.utils._pytree import tree_leaves
 
 from regard.config import check
 from regard.data.batch import EOS, Padded
+from regard.errors import RegardError, UsageError
 from regard.models.language import LanguageConfig, NoSource
 from regard.models.transformer import TransformerConfig
-from regard.nn.blocks import Anatomy, SelfAttention
+from regard.nn.blocks import BlockConfig, SelfAttention
 from regard.nn.mixers import MixerKind, MixerSizes
 from regard.nn.mixers.bigbird import BigBird, Pattern
 from regard.nn.mixers.places import Places, Reading
 from regard.nn.position import PositionKind
 from regard.nn.probe import capture
-from regard.problem import Misuse, Problem
 
 SIZES = MixerSizes(
     neighbourhood=8, block=4, global_blocks=1, random_blocks=2, projected=5, sharing="heads"
@@ -35,14 +35,14 @@ def build(
     kind: MixerKind, position: PositionKind = "none", sizes: MixerSizes = SIZES, scaled: bool = True
 ) -> SelfAttention:
     torch.manual_seed(0)
-    anatomy = Anatomy(
+    anatomy = BlockConfig(
         width=16,
         inner=0,
         heads=2,
         dropout=0.0,
         scale_scores=scaled,
         position=position,
-        farthest=3,
+        max_distance=3,
         max_length=2048,
         mixing=sizes,
     )
@@ -163,7 +163,7 @@ def test_linear_attention_equals_its_formula(causal: bool) -> None:
 
 @pytest.mark.parametrize("sharing", ["none", "heads", "keys"])
 def test_linformer_equals_its_formula(sharing: Any) -> None:
-    mixing = build("linformer", sizes=SIZES.model_copy(update={"sharing": sharing}))
+    mixing = build("linformer", sizes=SIZES.changed(sharing=sharing))
     x, places = some_input(2, 20), places_of([20, 9], 20)
     projections = dict(mixing.core.named_parameters())["projections"]
     assert projections.shape[:2] == {"none": (2, 2), "heads": (2, 1), "keys": (1, 1)}[sharing]
@@ -175,7 +175,7 @@ def test_linformer_equals_its_formula(sharing: Any) -> None:
 
 
 def test_linformer_refuses_a_line_past_its_length() -> None:
-    with pytest.raises(Problem, match=r"2049 pieces is longer than the 2048 places"):
+    with pytest.raises(RegardError, match=r"2049 pieces is longer than the 2048 places"):
         build("linformer")(some_input(1, 2049), places_of([2049], 2049))
 
 
@@ -419,15 +419,15 @@ def test_scores_can_be_left_unscaled() -> None:
     ],
 )
 def test_what_cannot_work_is_refused_in_a_sentence(values: dict[str, Any], sentence: str) -> None:
-    with pytest.raises(Misuse, match=sentence) as refused:
+    with pytest.raises(UsageError, match=sentence) as refused:
         check(TransformerConfig, values)
     assert "\n" not in str(refused.value)
 
 
 def test_a_language_model_is_causal_throughout() -> None:
-    with pytest.raises(Misuse, match="a linformer mixes whole lines"):
+    with pytest.raises(UsageError, match="a linformer mixes whole lines"):
         check(LanguageConfig, {"mixers": ["linformer"]})
-    with pytest.raises(Misuse, match="'mixers' is for cell=attention alone"):
+    with pytest.raises(UsageError, match="'mixers' is for cell=attention alone"):
         check(LanguageConfig, {"cell": "lstm", "mixers": ["window"]})
 
 

@@ -80,7 +80,7 @@ def test_the_end_of_a_target_is_no_place_of_a_batch() -> None:
     found = []
     for side in (target, longer):
         torch.manual_seed(0)
-        model = CONFIG.model_copy(update={"dropout": 0.0}).build(20, 20).train()
+        model = CONFIG.changed(dropout=0.0).build(20, 20).train()
         model(Batch(source, side))
         found.append(collect(model)["decoder.layers.0.around_feed_forward.norm.mean"])
     torch.testing.assert_close(found[0], found[1])

@@ -6,8 +6,8 @@ import pytest
 import torch
 
 from regard.data.batch import ROOT, Padded
+from regard.errors import RegardError
 from regard.models.transformer import TransformerConfig
-from regard.problem import Problem
 
 WORDS = [7, 8, 9, 10, 2]
 CHAIN = [ROOT, 0, 1, 2, ROOT]
@@ -17,7 +17,7 @@ FAN = [ROOT, 0, 0, 0, ROOT]
 def encode(*heads: list[int] | None, position: str = "syntax") -> torch.Tensor:
     torch.manual_seed(0)
     config = TransformerConfig(layers=1, width=16, inner=24, heads=2, dropout=0)
-    model = config.model_copy(update={"position": position}).build(20, 20).eval()
+    model = config.changed(position=position).build(20, 20).eval()
     trees = None if heads[0] is None else [tree for tree in heads if tree is not None]
     with torch.no_grad():
         output: torch.Tensor = model.encoder(Padded.of([WORDS] * len(heads), trees)).output
@@ -32,7 +32,7 @@ def test_another_tree_over_the_same_words_is_another_encoding() -> None:
 
 
 def test_a_line_without_its_tree_is_refused() -> None:
-    with pytest.raises(Problem, match="give its heads"):
+    with pytest.raises(RegardError, match="give its heads"):
         encode(None)
 
 

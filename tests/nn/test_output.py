@@ -7,7 +7,7 @@ import torch
 from torch.nn import functional
 
 from regard.nn import output
-from regard.nn.output import Projection, set_agreement
+from regard.nn.output import Projection
 from regard.nn.state import State
 
 
@@ -33,7 +33,7 @@ def test_loss_and_gradients_are_those_of_cross_entropy(
     torch.testing.assert_close(found.total, expected)
     logs = (hidden @ projection.weight[:31].t()).log_softmax(dim=-1)
     right = logs.gather(2, target[:, :, None])[:, :, 0][mask]
-    torch.testing.assert_close(found.likelihood, -right.detach())
+    torch.testing.assert_close(found.nll, -right.detach())
     sources = [hidden, projection.weight]
     torch.testing.assert_close(
         torch.autograd.grad(found.total * 0.3, sources),
@@ -49,25 +49,3 @@ def test_huge_scores_do_not_overflow() -> None:
     assert loss.total.isfinite()
     assert hidden.grad is not None
     assert hidden.grad.isfinite().all()
-
-
-def test_disagreement_and_its_gradients_are_those_of_the_two_divergences() -> None:
-    torch.manual_seed(3)
-    weight = torch.randn(11, 6, dtype=torch.float64, requires_grad=True)
-    hidden = torch.randn(4, 5, 6, dtype=torch.float64, requires_grad=True)
-    target = torch.randint(11, (2, 5)).repeat(2, 1)
-    mask = torch.tensor([[True] * 5, [True] * 3 + [False] * 2]).repeat(2, 1)
-    output = Projection(weight, 0.1, len(weight)).train()
-    alone = output.loss(hidden, State((), ()), target, mask)
-    set_agreement(output, 2.5)
-    both = output.loss(hidden, State((), ()), target, mask)
-
-    p_log, q_log = (hidden[mask] @ weight.t()).log_softmax(dim=1).chunk(2)
-    forth = torch.nn.functional.kl_div(q_log, p_log, reduction="sum", log_target=True)
-    back = torch.nn.functional.kl_div(p_log, q_log, reduction="sum", log_target=True)
-    expected = alone.total / 2 + 2.5 * (forth + back) / 2
-    assert torch.allclose(both.total, expected)
-    assert torch.allclose(both.likelihood, alone.likelihood.view(2, -1).mean(dim=0))
-    wanted = torch.autograd.grad(expected, [hidden, weight])
-    got = torch.autograd.grad(both.total, [hidden, weight])
-    assert all(torch.allclose(a, b) for a, b in zip(got, wanted, strict=True))

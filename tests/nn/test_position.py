@@ -10,11 +10,11 @@ from torch import Tensor
 
 from regard.config import check
 from regard.data.batch import Padded
+from regard.errors import RegardError
 from regard.models.base import EncoderDecoder
 from regard.models.transformer import TransformerConfig
 from regard.nn.mixers import MixerSizes
 from regard.nn.position import Alibi, PositionKind, Rotary, Shaw, input_position
-from regard.problem import Problem
 
 SIZE = 30
 
@@ -27,7 +27,7 @@ def build(position: PositionKind, *mixers: Any) -> EncoderDecoder:
         inner=24,
         heads=2,
         position=position,
-        farthest=3,
+        max_distance=3,
         max_length=12,
         mixers=mixers or ("full",),
         mixing=MixerSizes(neighbourhood=3),
@@ -61,9 +61,9 @@ def test_with_positions_it_has(position: PositionKind) -> None:
 
 def test_learned_positions_end() -> None:
     model = build("learned")
-    assert model.longest == 12
+    assert model.length_limit == 12
     encode(model, [5] * 12)
-    with pytest.raises(Problem, match=r"13 pieces is longer than the 12 places"):
+    with pytest.raises(RegardError, match=r"13 pieces is longer than the 12 places"):
         encode(model, [5] * 13)
 
 

@@ -7,7 +7,7 @@ import torch
 from torch.nn import functional
 
 from regard.nn import product
-from regard.nn.product import affine, by_input, pack, times
+from regard.nn.fast.products import affine, by_input, pack, times
 
 
 @pytest.mark.parametrize("available", [product.AVAILABLE, False])

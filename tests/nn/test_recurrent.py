@@ -10,6 +10,7 @@ from torch import Tensor
 
 from regard.config import check
 from regard.data.batch import EOS, Batch, Padded
+from regard.errors import UsageError
 from regard.models.base import EncoderDecoder
 from regard.models.recurrent import RecurrentConfig
 from regard.nn.probe import capture
@@ -26,7 +27,6 @@ from regard.nn.recurrent import (
     ends,
     turn,
 )
-from regard.problem import Misuse
 
 R, T, INPUTS, WIDTH, SIZE = 3, 5, 6, 4, 23
 CELLS = pytest.mark.parametrize("kind", get_args(CellKind))
@@ -252,7 +252,7 @@ def test_a_target_known_in_advance_is_read_in_one_kernel(
     ],
 )
 def test_what_cannot_be_is_refused(settings: dict[str, Any], reason: str) -> None:
-    with pytest.raises(Misuse, match=reason):
+    with pytest.raises(UsageError, match=reason):
         check(RecurrentConfig, settings)
 
 

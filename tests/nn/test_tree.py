@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from regard.data.batch import EOS, ROOT, Padded
-from regard.data.heads import piece_heads
+from regard.data.trees import piece_heads
 from regard.nn.tree import tree_depths, tree_distances
 
 Line = tuple[list[int], list[list[int]]]

@@ -13,10 +13,10 @@ from torch import Tensor
 
 from regard.data.batch import BOS, EOS, PAD, UNKNOWN, Padded
 from regard.nn.state import State
+from regard.search.base import Hypothesis, Search, Step
 from regard.search.beam import Beam
 from regard.search.best import best_continuations, look_over
-from regard.search.rules import Hypothesis, Search, Step
-from regard.search.sample import Sample, cut_tail
+from regard.search.sample import Sample, filter_top
 
 WORDS = [4, 5, 6]
 SIZE = 7
@@ -176,8 +176,8 @@ def test_samples_come_as_often_as_they_are_probable() -> None:
     found = Sample().find(step, same, torch.full((draws,), 3))
     drawn = [hypotheses[0].tokens for hypotheses in found]
     scores, _ = step(torch.tensor([[BOS]]), State(torch.zeros(1).long(), state.past[:1]))
-    chances = scores[0, [*WORDS, EOS]].softmax(0).tolist()  # the others are ruled out
-    for token, chance in zip(WORDS, chances, strict=False):
+    probabilities = scores[0, [*WORDS, EOS]].softmax(0).tolist()  # the others are ruled out
+    for token, chance in zip(WORDS, probabilities, strict=False):
         share = sum(bool(tokens) and tokens[0] == token for tokens in drawn) / draws
         assert abs(share - chance) < 4 * math.sqrt(chance * (1 - chance) / draws) + 1e-3
 
@@ -192,11 +192,11 @@ def test_cold_sampling_is_greedy() -> None:
 
 def test_the_tail_is_cut() -> None:
     scores = torch.tensor([[0.5, 0.3, 0.15, 0.05]]).log()
-    assert cut_tail(scores, 2, 1.0).isfinite().tolist() == [[True, True, False, False]]
-    assert cut_tail(scores, 0, 0.75).isfinite().tolist() == [[True, True, False, False]]
-    assert cut_tail(scores, 0, 0.85).isfinite().tolist() == [[True, True, True, False]]
-    assert cut_tail(scores, 0, 0.01).isfinite().tolist() == [[True, False, False, False]]
-    assert cut_tail(scores, 0, 1.0).isfinite().all()
+    assert filter_top(scores, 2, 1.0).isfinite().tolist() == [[True, True, False, False]]
+    assert filter_top(scores, 0, 0.75).isfinite().tolist() == [[True, True, False, False]]
+    assert filter_top(scores, 0, 0.85).isfinite().tolist() == [[True, True, True, False]]
+    assert filter_top(scores, 0, 0.01).isfinite().tolist() == [[True, False, False, False]]
+    assert filter_top(scores, 0, 1.0).isfinite().all()
 
 
 def test_no_more_can_be_asked_for_than_the_beam_holds() -> None:

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 import torch
 
-from regard.problem import Problem
+from regard.errors import RegardError
 from regard.training import checkpoint as module
 from regard.training.checkpoint import Checkpoints
 
@@ -182,7 +182,7 @@ def test_after_a_fall_back_the_good_ones_are_kept_and_the_damaged_removed(
 def test_when_all_are_damaged_it_says_what_to_do(checkpoints: Checkpoints) -> None:
     save(checkpoints, 1)
     (checkpoints.folder / "step-1" / "manifest.json").unlink()
-    with pytest.raises(Problem, match="restore the folder from a copy"):
+    with pytest.raises(RegardError, match="restore the folder from a copy"):
         checkpoints.latest()
 
 
@@ -203,13 +203,13 @@ def test_every_bit_flip_and_truncation_is_refused_in_one_sentence(
         for damaged in damages:
             path.write_bytes(damaged)
             said.clear()
-            with pytest.raises(Problem):
+            with pytest.raises(RegardError):
                 checkpoints.latest()
             assert len(said) == 1, path.name
             assert "\n" not in said[0]
         path.write_bytes(whole)
         path.unlink()
-        with pytest.raises(Problem):
+        with pytest.raises(RegardError):
             checkpoints.latest()
         path.write_bytes(whole)
     assert checkpoints.latest() is not None
@@ -218,7 +218,7 @@ def test_every_bit_flip_and_truncation_is_refused_in_one_sentence(
 def test_a_checkpoint_under_another_name_is_refused(checkpoints: Checkpoints) -> None:
     save(checkpoints, 1)
     os.rename(checkpoints.folder / "step-1", checkpoints.folder / "step-2")
-    with pytest.raises(Problem):
+    with pytest.raises(RegardError):
         checkpoints.latest()
 
 

@@ -14,8 +14,8 @@ from pathlib import Path
 import pytest
 from toy import at_step, journal, saved_steps, strays, tensors, terminate, train_small
 
-from regard.problem import Problem
-from regard.run import Run
+from regard.errors import RegardError
+from regard.runs.folder import Run
 from regard.training.display import Display
 
 Corpus = dict[str, Path]
@@ -55,7 +55,7 @@ def test_a_save_that_fails_is_said_and_training_goes_on(
     tmp_path: Path, corpus: Corpus, undisturbed: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     run = tmp_path / "run"
-    with file_size_limit(4, LIMIT), pytest.raises(Problem, match="free some space"):
+    with file_size_limit(4, LIMIT), pytest.raises(RegardError, match="free some space"):
         train_small(run, corpus, save_every=3)
     assert saved_steps(run) == [3]
     assert_intact(run, 3)
@@ -109,7 +109,7 @@ def test_a_best_that_could_not_be_saved_does_not_count(
 ) -> None:
     run, before = tmp_path / "run", resource.getrlimit(resource.RLIMIT_FSIZE)
     scores = iter([1.0, 9.0, 0.5, 0.25])  # at steps 2, 4, 6 and 8
-    monkeypatch.setattr("regard.validation.quick_score", lambda *rest: next(scores))
+    monkeypatch.setattr("regard.runs.validate.quick_score", lambda *rest: next(scores))
 
     def raise_again() -> None:
         resource.setrlimit(resource.RLIMIT_FSIZE, before)
@@ -125,7 +125,7 @@ def test_a_best_that_could_not_be_saved_does_not_count(
 def test_a_signal_on_a_full_disk_does_not_claim_to_have_saved(
     tmp_path: Path, corpus: Corpus
 ) -> None:
-    with file_size_limit(3, LIMIT), at_step(4, terminate), pytest.raises(Problem) as failed:
+    with file_size_limit(3, LIMIT), at_step(4, terminate), pytest.raises(RegardError) as failed:
         train_small(tmp_path / "run", corpus, save_every=2)
     assert "could not be saved" in str(failed.value)
     assert_intact(tmp_path / "run", 2)
@@ -155,7 +155,7 @@ def test_a_read_only_folder_leaves_the_last_checkpoint_intact(
                 os.seteuid(65534)  # root may write anywhere
 
         try:
-            with at_step(4, forbid), pytest.raises(Problem, match="Permission denied"):
+            with at_step(4, forbid), pytest.raises(RegardError, match="Permission denied"):
                 train_small(run, corpus, save_every=3)
         finally:
             os.seteuid(own)
@@ -191,7 +191,7 @@ def test_a_disk_that_is_really_full_leaves_the_last_checkpoint_intact(
         free = shutil.disk_usage(tiny_disk).free
         ballast.write_bytes(bytes(max(0, free - 60_000)))
 
-    with at_step(4, fill), pytest.raises(Problem, match="No space left on device"):
+    with at_step(4, fill), pytest.raises(RegardError, match="No space left on device"):
         train_small(run, corpus, save_every=3)
     assert_intact(run, 3)
     ballast.unlink()

@@ -20,9 +20,9 @@ from toy import journal, saved_steps, tensors, train_small
 
 from regard.data.batch import Batch
 from regard.data.store import in_order
+from regard.errors import RegardError
 from regard.models.base import Model
-from regard.problem import Problem
-from regard.run import Run
+from regard.runs.folder import Run
 
 Corpus = dict[str, Path]
 Change = Callable[[Model], None]
@@ -117,7 +117,9 @@ def test_if_so_configured_the_run_stops_and_keeps_its_last_good_checkpoint(
     name = parts(undisturbed)[2]
     with monkeypatch.context() as patch:
         changed(patch, spoil(name, 6, float("nan")))
-        with pytest.raises(Problem, match=f"at step 6 because the output of {name} is not finite"):
+        with pytest.raises(
+            RegardError, match=f"at step 6 because the output of {name} is not finite"
+        ):
             train_small(tmp_path / "run", corpus, "training.not_finite=stop", save_every=2)
     assert saved_steps(tmp_path / "run") == [2, 4]
     assert_all_saved_is_finite(tmp_path / "run")
@@ -143,7 +145,7 @@ def test_the_culprit_is_found_in_any_of_the_accumulated_batches(
     assert found == [f"the output of {name}"]
 
 
-def test_the_culprit_is_sought_in_the_same_computation_where_passes_should_agree(
+def test_the_culprit_is_sought_in_the_same_computation(
     tmp_path: Path, corpus: Corpus, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     rows: list[int] = []
@@ -157,7 +159,7 @@ def test_the_culprit_is_sought_in_the_same_computation_where_passes_should_agree
         spoil("decoder.norm", 4, float("nan"))(model)
 
     changed(monkeypatch, change)
-    train_small(tmp_path / "run", corpus, "training.agreement=2", steps=5)
+    train_small(tmp_path / "run", corpus, steps=5)
     found = [r["where"] for r in journal(tmp_path / "run") if r["event"] == "not_finite"]
     assert found == ["the output of decoder.norm"]
     assert rows[3] == rows[4]  # step 4, and again to find the culprit
@@ -194,7 +196,7 @@ def test_a_poisoned_weight_is_named_and_never_saved(
         model.register_forward_pre_hook(poison)
 
     changed(monkeypatch, change)
-    with pytest.raises(Problem, match="not finite"):
+    with pytest.raises(RegardError, match="not finite"):
         train_small(tmp_path / "run", corpus, steps=40, save_every=save_every)
     wheres = {r["where"] for r in journal(tmp_path / "run") if r["event"] == "not_finite"}
     assert wheres == {"the weights of encoder.embedding.tokens.weight"}
@@ -215,7 +217,7 @@ def test_a_memory_of_the_optimiser_that_is_not_finite_is_not_saved(
 
     handle = register_optimizer_step_post_hook(poison)
     try:
-        with pytest.raises(Problem, match="not finite and were not saved"):
+        with pytest.raises(RegardError, match="not finite and were not saved"):
             train_small(tmp_path / "run", corpus)
     finally:
         handle.remove()
@@ -286,7 +288,7 @@ def test_a_single_pair_that_does_not_fit_is_one_sentence(
         model.register_forward_pre_hook(never)
 
     changed(monkeypatch, change)
-    with pytest.raises(Problem, match=r"lower batch\.max_length"):
+    with pytest.raises(RegardError, match=r"lower batch\.max_length"):
         train_small(tmp_path / "run", corpus)
 
 
@@ -302,8 +304,8 @@ def test_a_validation_that_does_not_fit_is_one_sentence_and_costs_nothing(
         raise error
 
     with monkeypatch.context() as patch:
-        patch.setattr("regard.validation.quick_score", fail)
-        with pytest.raises(Problem, match="for the validation of step 8") as said:
+        patch.setattr("regard.runs.validate.quick_score", fail)
+        with pytest.raises(RegardError, match="for the validation of step 8") as said:
             train_small(tmp_path / "run", corpus)
     assert said.value.exit_code == 1
     assert saved_steps(tmp_path / "run") == [8]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from regard.picture import draw_curves
+from regard.drawing.curves import draw_curves
 from regard.training.journal import Journal
 
 

@@ -6,9 +6,9 @@ import pytest
 import torch
 from torch import nn
 
+from regard.processes.ranks import Ranks
 from regard.training.muon import LIKE_ADAM, orthogonal
-from regard.training.optim import OptimizerSettings
-from regard.training.ranks import Ranks
+from regard.training.optimizers import OptimizerSettings
 
 RATE = 0.01
 

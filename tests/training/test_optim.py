@@ -7,9 +7,9 @@ import torch
 from torch import nn
 
 from regard.config import check
-from regard.problem import Misuse
-from regard.training.optim import OptimizerSettings, optimizer_tensors, restore_optimizer
-from regard.training.ranks import Ranks
+from regard.errors import UsageError
+from regard.processes.ranks import Ranks
+from regard.training.optimizers import OptimizerSettings, optimizer_tensors, restore_optimizer
 
 
 def test_the_inverse_square_root_schedule_is_that_of_the_paper() -> None:
@@ -71,5 +71,5 @@ def test_a_restored_optimiser_goes_on_bit_for_bit(kind: str, tensors: int) -> No
 
 @pytest.mark.parametrize("betas", [[0.9], [1.0, 0.9], [-0.1, 0.9], "x"])
 def test_impossible_betas_are_refused_before_training(betas: object) -> None:
-    with pytest.raises(Misuse, match="betas"):
+    with pytest.raises(UsageError, match="betas"):
         check(OptimizerSettings, {"betas": betas})

@@ -22,8 +22,8 @@ from toy import (
     wait_for_step,
 )
 
-from regard.problem import Problem
-from regard.training.ranks import Ranks
+from regard.errors import RegardError
+from regard.processes.ranks import Ranks
 
 Corpus = dict[str, Path]
 STEPS = 120
@@ -139,11 +139,11 @@ def test_a_peer_that_cannot_begin_is_noticed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sys, "executable", "/bin/false")
-    with pytest.raises(Problem, match="could not begin"), Ranks().with_peers(tmp_path, 2):
+    with pytest.raises(RegardError, match="could not begin"), Ranks().with_peers(tmp_path, 2):
         pass
 
 
 def test_what_went_wrong_in_a_peer_is_said_by_the_first(tmp_path: Path) -> None:
     nowhere = tmp_path / "nowhere"  # the peer finds no run there
-    with pytest.raises(Problem, match="nowhere"), Ranks().with_peers(nowhere, 2) as ranks:
-        ranks.wait()
+    with pytest.raises(RegardError, match="nowhere"), Ranks().with_peers(nowhere, 2) as ranks:
+        ranks.barrier()

@@ -26,11 +26,11 @@ import regard
 import regard.training.checkpoint
 from regard.data.store import BatchSettings
 from regard.data.tokenizer import TokenizerSettings
+from regard.errors import Interrupted
 from regard.models import Architecture
-from regard.problem import Stopped
 from regard.recipes import RECIPES, Config
 from regard.training.average import AverageSettings
-from regard.training.optim import OptimizerSettings
+from regard.training.optimizers import OptimizerSettings
 from regard.training.trainer import TrainingSettings
 
 Corpus = dict[str, Path]
@@ -42,12 +42,19 @@ MEMBERS = [
 ]
 
 
+def with_dropout(model: Any) -> Any:
+    """The same model with dropout on, in every member of an ensemble too."""
+    if model.kind == "ensemble":
+        return model.changed(member=with_dropout(model.member))
+    return model.changed(dropout=0.2)
+
+
 def settings_for(model: Any, kind: str) -> Config:
     """Everything on that could make a difference: dropout, accumulation, averaging, sampling."""
     return Config(
         tokenizer=TokenizerSettings(kind="bpe", vocabulary=300, sampling=0.2),
         batch=BatchSettings(tokens=100, window=50),
-        model=model.model_copy(update={"dropout": 0.2}),
+        model=with_dropout(model),
         training=TrainingSettings(
             optimizer=OptimizerSettings(warmup=3),
             average=AverageSettings(kind=kind, count=2, every=2),
@@ -89,7 +96,7 @@ def test_resumed_equals_undisturbed_for_every_architecture(
     with at_step(6, crash), pytest.raises(Crash):
         train("broken")
     assert saved_steps(tmp_path / "broken") == [4]
-    with at_step(3, terminate), pytest.raises(Stopped):
+    with at_step(3, terminate), pytest.raises(Interrupted):
         train("broken")
     assert saved_steps(tmp_path / "broken") == [4, 7]
     train("broken")
@@ -110,14 +117,13 @@ def test_resuming_at_any_step_even_at_the_border_of_a_window_or_an_epoch(
     settings = (
         "batch.window=30",
         "batch.tokens=80",
-        "training.dropout_begin=0.3",
-        "training.dropout_passes=1",
-        "training.agreement=2.5",
+        "training.dropout_start=0.3",
+        "training.dropout_ramp_epochs=1",
     )
     train_small(tmp_path / "undisturbed", corpus, *settings, steps=12)
     places = []
     for step in range(1, 12):
-        with at_step(1, terminate), pytest.raises(Stopped):
+        with at_step(1, terminate), pytest.raises(Interrupted):
             train_small(tmp_path / "broken", corpus, *settings, steps=12)
         places.append(progress(tmp_path / "broken", step)["place"])
     train_small(tmp_path / "broken", corpus, *settings, steps=12)
@@ -132,26 +138,14 @@ def test_dropout_can_grow_from_nothing_to_all_of_it(tmp_path: Path, corpus: Corp
     variants = {"none": ("0", "1"), "growing": ("0.5", "0"), "full": ("0.5", "1")}
     losses = {}
     for name, (most, begin) in variants.items():
-        settings = (f"model.dropout={most}", f"training.dropout_begin={begin}")
-        few_batches = ("batch.tokens=200", "training.dropout_passes=1")
+        settings = (f"model.dropout={most}", f"training.dropout_start={begin}")
+        few_batches = ("batch.tokens=200", "training.dropout_ramp_epochs=1")
         train_small(tmp_path / name, corpus, *settings, *few_batches, steps=6)
         losses[name] = [each["loss"] for each in journal(tmp_path / name) if "rate" in each]
     assert losses["growing"][0] == losses["none"][0] != losses["full"][0]
     assert losses["growing"][-1] != losses["none"][-1]
-    begun_at_half = TrainingSettings(dropout_begin=0.5, dropout_passes=4)
+    begun_at_half = TrainingSettings(dropout_start=0.5, dropout_ramp_epochs=4)
     assert [begun_at_half.dropout_at(epoch) for epoch in (0, 2, 4, 9)] == [0.5, 0.75, 1.0, 1.0]
-
-
-def test_agreement_is_asked_in_the_second_half(tmp_path: Path, corpus: Corpus) -> None:
-    losses = {}
-    for agreement in ("0", "5"):
-        settings = ("model.dropout=0.5", f"training.agreement={agreement}")
-        train_small(tmp_path / agreement, corpus, *settings, steps=6)
-        losses[agreement] = [
-            each["loss"] for each in journal(tmp_path / agreement) if "rate" in each
-        ]
-    assert losses["5"][:3] == losses["0"][:3]
-    assert losses["5"][3:] != losses["0"][3:]
 
 
 def test_a_crash_before_the_first_save_begins_again_without_a_trace(
@@ -189,13 +183,13 @@ def test_a_signal_in_the_middle_of_a_validation_ends_it_and_it_is_done_on_resumi
         return 0.0
 
     with monkeypatch.context() as patch:
-        patch.setattr("regard.validation.quick_score", interrupted)
-        with pytest.raises(Stopped):
+        patch.setattr("regard.runs.validate.quick_score", interrupted)
+        with pytest.raises(Interrupted):
             train_small(tmp_path / "broken", corpus, *settings)
     assert finished == []
     assert saved_steps(tmp_path / "broken") == [3]
     assert progress(tmp_path / "broken", 3)["due"]
-    with at_step(3, terminate), pytest.raises(Stopped):  # at a step that is to be validated
+    with at_step(3, terminate), pytest.raises(Interrupted):  # at a step that is to be validated
         train_small(tmp_path / "broken", corpus, *settings)
     assert saved_steps(tmp_path / "broken") == [3, 6]
     assert [r["step"] for r in journal(tmp_path / "broken") if r["event"] == "validation"] == [3]
@@ -208,7 +202,7 @@ def test_a_signal_at_the_last_step_leaves_only_its_validation_to_do(
     tmp_path: Path, corpus: Corpus
 ) -> None:
     train_small(tmp_path / "undisturbed", corpus)
-    with at_step(8, terminate), pytest.raises(Stopped):
+    with at_step(8, terminate), pytest.raises(Interrupted):
         train_small(tmp_path / "broken", corpus)
     with at_step(1, crash):  # no step is taken any more
         train_small(tmp_path / "broken", corpus)
@@ -225,7 +219,7 @@ def test_a_second_signal_stops_at_once_but_a_doubled_one_does_not(
         terminate()
         terminate()
 
-    with at_step(2, twice), pytest.raises(Stopped):
+    with at_step(2, twice), pytest.raises(Interrupted):
         train_small(tmp_path / "doubled", corpus)
     assert saved_steps(tmp_path / "doubled") == [2]
     clock = iter([0.0, 5.0])
@@ -251,7 +245,7 @@ def test_a_step_is_saved_once_however_many_reasons_there_are(
     train_small(tmp_path / "run", corpus, *validated, save_every=3, steps=9)
     assert steps == [3, 6, 9]
     steps.clear()
-    with at_step(4, terminate), pytest.raises(Stopped):
+    with at_step(4, terminate), pytest.raises(Interrupted):
         train_small(tmp_path / "stopped", corpus, save_every=4)
     assert steps == [4]
 
@@ -300,7 +294,7 @@ def test_a_score_that_is_not_a_number_is_never_the_best(
     tmp_path: Path, corpus: Corpus, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     scores = iter([float("nan"), 1.0, float("nan"), 0.5])
-    monkeypatch.setattr("regard.validation.quick_score", lambda *arguments: next(scores))
+    monkeypatch.setattr("regard.runs.validate.quick_score", lambda *arguments: next(scores))
     run = train_small(tmp_path / "run", corpus, "training.validate_every=2")
     best = run.checkpoints().best()
     assert best is not None

@@ -52,7 +52,7 @@ class Mixer(Watched, ABC):
     ) -> tuple[Tensor, Memory]:
         """T more places of each hypothesis (B x copies, H, T, K), which see no later ones."""
 
-    def hand_over(self, weights: Tensor) -> None:
+    def record_weights(self, weights: Tensor) -> None:
         """Give a set probe the weights (B, H, T, S) that were used."""
         if self.probe is not None:
             self.probe.append(weights.detach())

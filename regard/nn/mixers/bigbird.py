@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from regard.nn.attention import hide
+from regard.nn.attention import additive_mask
 from regard.nn.mixers.base import Memory, SoftmaxMixer
 from regard.nn.mixers.full import columns, more_columns, no_columns
 from regard.nn.mixers.places import Places, Reading
@@ -93,14 +93,14 @@ class BigBird(SoftmaxMixer):
         mixed, weights = self._mix(query, key, value, chosen, sight)
         first = min(self.pattern.globals * size, length)
         if first == 0:
-            self._hand_over(weights)
+            self._record_weights(weights)
             return mixed
         distance = None
         if self.position.relative:
             distance = torch.arange(length) - torch.arange(first)[:, None]
         all_seen, all_weights = self.attend(query[:, :, :first], key, value, places.mask, distance)
         if weights is not None and all_weights is not None:
-            self._hand_over(torch.cat([all_weights, weights[:, :, first:]], dim=2))
+            self._record_weights(torch.cat([all_weights, weights[:, :, first:]], dim=2))
         return torch.cat([all_seen, mixed[:, :, first:]], dim=2)
 
     def start(self, rows: int) -> Memory:
@@ -118,7 +118,7 @@ class BigBird(SoftmaxMixer):
             chosen, counts = (x.expand(len(real), -1, -1) for x in (chosen, counts))
             sight = self._see(real, chosen, counts, causal=True)
             mixed, weights = self._mix(query, key, value, chosen, sight)
-            self._hand_over(weights)
+            self._record_weights(weights)
             return mixed, columns(key, value)
         key, value, memory = more_columns(memory, key, value, reading.sentences)
         return self._pick(query, key, value, reading), memory
@@ -140,7 +140,7 @@ class BigBird(SoftmaxMixer):
         if causal:
             seen = seen & (distance <= 0)
         # a block of padding alone has no slot that counts, and must see something
-        return looked_at, distance, hide(~(seen | ~seen.any(dim=-1, keepdim=True)))
+        return looked_at, distance, additive_mask(~(seen | ~seen.any(dim=-1, keepdim=True)))
 
     def _mix(
         self,
@@ -206,16 +206,16 @@ class BigBird(SoftmaxMixer):
             query.transpose(1, 2).flatten(0, 1)[:, :, None],  # (R x T, H, 1, K)
             take(key),
             take(value),
-            hide(~seen).repeat(rows, 1)[:, None, None],
+            additive_mask(~seen).repeat(rows, 1)[:, None, None],
             distance.repeat(rows, 1)[:, None, None] if self.position.relative else None,
         )
         if self.probe is not None and weights is not None:
             weights = weights[:, :, 0].unflatten(0, (rows, length)).transpose(1, 2)
             dense = weights.new_zeros(*weights.shape[:3], reading.start + length + size)
             dense.scatter_add_(-1, looked_at.expand_as(weights), weights)
-            self.hand_over(dense[..., : reading.start + length])
+            self.record_weights(dense[..., : reading.start + length])
         return mixed[:, :, 0].unflatten(0, (rows, length)).transpose(1, 2)
 
-    def _hand_over(self, weights: Optional[Tensor]) -> None:
+    def _record_weights(self, weights: Optional[Tensor]) -> None:
         if weights is not None:
-            self.hand_over(weights)
+            self.record_weights(weights)

@@ -7,7 +7,7 @@ from typing import cast
 import torch
 from torch import Tensor
 
-from regard.nn.attention import fused, hide, look_back
+from regard.nn.attention import additive_mask, causal_mask, fused
 from regard.nn.mixers.base import Memory, SoftmaxMixer
 from regard.nn.mixers.places import Places, Reading, distances
 from regard.nn.state import Growing
@@ -28,7 +28,7 @@ class Full(SoftmaxMixer):
         distance = places.distance if self.position.relative else None
         mixed, weights = self.attend(query, key, value, places.mask, distance)
         if weights is not None:
-            self.hand_over(weights)
+            self.record_weights(weights)
         return mixed
 
     def start(self, rows: int) -> Memory:
@@ -38,26 +38,26 @@ class Full(SoftmaxMixer):
         self, query: Tensor, key: Tensor, value: Tensor, memory: Memory, reading: Reading
     ) -> tuple[Tensor, Memory]:
         if reading.whole:
-            return self._look_back(query, key, value, reading), columns(key, value)
+            return self._causal(query, key, value, reading), columns(key, value)
         sentences = reading.sentences
         key, value, memory = more_columns(memory, key, value, sentences)
-        mask = None if reading.own_alone else reading.mask
+        mask = None if reading.is_single_step else reading.mask
         distance = reading.distance if self.position.relative else None
         mixed, weights = self.attend(beside(query, sentences), key, value, mask, distance)
         if weights is not None:
-            self.hand_over(weights)
+            self.record_weights(weights)
         return apart(mixed, len(query)), memory
 
-    def _look_back(self, query: Tensor, key: Tensor, value: Tensor, reading: Reading) -> Tensor:
+    def _causal(self, query: Tensor, key: Tensor, value: Tensor, reading: Reading) -> Tensor:
         """All places at once: the fused kernel needs no mask for that."""
         relative, length = self.position.relative, reading.length
         if self.probe is None and not relative:
             return fused(query, key, value, None, True, self.scaled)
-        mask = reading.once("look back", lambda: hide(~look_back(length)))
+        mask = reading.once("look back", lambda: additive_mask(~causal_mask(length)))
         distance = reading.once("distance", lambda: distances(length)) if relative else None
         mixed, weights = self.attend(query, key, value, mask, distance)
         if weights is not None:
-            self.hand_over(weights)
+            self.record_weights(weights)
         return mixed
 
 

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from regard.nn.attention import look_back
+from regard.nn.attention import causal_mask
 from regard.nn.mixers.base import Memory, Mixer
 from regard.nn.mixers.places import Places, Reading
 from regard.nn.position import Position
@@ -43,7 +43,7 @@ class Linear(Mixer):
         total = _outer(key, value)  # (B, H, K, K)
         norm = query @ key.sum(dim=2)[..., None] + LEAST  # (B, H, S, 1)
         if self.probe is not None:
-            self.hand_over(query @ key.transpose(-1, -2) / norm)
+            self.record_weights(query @ key.transpose(-1, -2) / norm)
         return query @ total / norm
 
     def start(self, rows: int) -> Memory:
@@ -56,7 +56,7 @@ class Linear(Mixer):
         before = cast(Sums, memory.past)
         query, key = features(query), features(key)
         if self.probe is not None:
-            self.hand_over(_weights(query, key, before[1], reading.start))
+            self.record_weights(_weights(query, key, before[1], reading.start))
         if reading.length == 1:
             total, norm = before[0] + _outer(key, value), before[1] + key[:, :, 0]
             mixed = query @ total / (query @ norm[..., None] + LEAST)
@@ -85,7 +85,7 @@ def _by_chunks(
     query, key, value = cut  # (B, H, chunks, size, K)
     totals = torch.cat([before[0][:, :, None], _outer(key, value)], dim=2).cumsum(dim=2)
     norms = torch.cat([before[1][:, :, None], key.sum(dim=3)], dim=2).cumsum(dim=2)
-    near = query @ key.transpose(-1, -2) * look_back(size)  # (B, H, chunks, size, size)
+    near = query @ key.transpose(-1, -2) * causal_mask(size)  # (B, H, chunks, size, size)
     mixed = near @ value + query @ totals[:, :, :-1]
     norm = near.sum(dim=-1, keepdim=True) + query @ norms[:, :, :-1, :, None] + LEAST
     mixed = (mixed / norm).flatten(2, 3)[:, :, :length]
@@ -94,7 +94,7 @@ def _by_chunks(
 
 def _weights(query: Tensor, key: Tensor, before: Tensor, start: int) -> Tensor:
     """(B, H, T, T), with a column at the front for all that was read in earlier calls."""
-    weights = query @ key.transpose(-1, -2) * look_back(query.shape[2])
+    weights = query @ key.transpose(-1, -2) * causal_mask(query.shape[2])
     if start:
         weights = torch.cat([query @ before[..., None], weights], dim=-1)
     return weights / (weights.sum(dim=-1, keepdim=True) + LEAST)

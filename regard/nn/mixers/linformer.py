@@ -7,11 +7,11 @@ from typing import Literal
 import torch
 from torch import Tensor, nn
 
+from regard.errors import RegardError
 from regard.nn.attention import fused, many, scale, weigh
 from regard.nn.mixers.base import Memory, Mixer
 from regard.nn.mixers.places import Places, Reading
 from regard.nn.position import Position
-from regard.problem import Problem
 
 Sharing = Literal["none", "heads", "keys"]
 """Which heads project alike: none; all of them; all, and keys as values too."""
@@ -42,7 +42,7 @@ class Linformer(Mixer):
     def forward(self, query: Tensor, key: Tensor, value: Tensor, places: Places) -> Tensor:
         length = key.shape[2]
         if length > self.length:
-            raise Problem(
+            raise RegardError(
                 f"A sequence of {length} pieces is longer than the {self.length} places this "
                 "model can project: shorten the line or train with a larger model.max_length."
             )
@@ -53,16 +53,16 @@ class Linformer(Mixer):
             return fused(query, key, value, None, False, self.scaled)
         weights = weigh(scale(query, self.scaled), key, None)  # (B, H, S, k)
         if self.probe is not None:
-            self.hand_over(weights @ (of_values * real.transpose(-1, -2)))
+            self.record_weights(weights @ (of_values * real.transpose(-1, -2)))
         return weights @ value
 
     def start(self, rows: int) -> Memory:
-        raise Problem(NOT_CAUSAL)
+        raise RegardError(NOT_CAUSAL)
 
     def read(
         self, query: Tensor, key: Tensor, value: Tensor, memory: Memory, reading: Reading
     ) -> tuple[Tensor, Memory]:
-        raise Problem(NOT_CAUSAL)
+        raise RegardError(NOT_CAUSAL)
 
 
 NOT_CAUSAL = "A linformer mixes whole lines, and a decoder has read only a part of one."

@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from regard.data.batch import EOS, PAD
-from regard.nn.attention import hide, look_back
+from regard.nn.attention import additive_mask, causal_mask
 
 Made = dict[Hashable, Tensor]
 
@@ -37,7 +37,7 @@ class Places:
     @cached_property
     def mask(self) -> Tensor:
         """(B, 1, 1, S), added to scores to hide padding."""
-        return hide(~self.real)[:, None, None]
+        return additive_mask(~self.real)[:, None, None]
 
     @cached_property
     def distance(self) -> Tensor:
@@ -76,7 +76,7 @@ class Reading:
         return self.start == 0 and len(self.tokens) == self.sentences
 
     @property
-    def own_alone(self) -> bool:
+    def is_single_step(self) -> bool:
         """Every column is seen by the one place that is read: nothing need be hidden."""
         return self.length == 1 and len(self.tokens) == self.sentences
 
@@ -91,10 +91,10 @@ class Reading:
         place sees its hypothesis's own; of those added now, its own up to itself."""
         copies, length = len(self.seen) // self.sentences, self.length
         own = torch.eye(copies, dtype=torch.bool)[:, None, :, None]  # (copies, 1, copies, 1)
-        new = (own & look_back(length)[None, :, None]).flatten(2)  # (copies, T, copies x T)
+        new = (own & causal_mask(length)[None, :, None]).flatten(2)  # (copies, T, copies x T)
         before = self.seen[:, None].expand(-1, length, -1)  # (B x copies, T, columns)
         both = torch.cat([before, new.repeat(self.sentences, 1, 1)], dim=2)
-        return hide(~both.reshape(self.sentences, 1, copies * length, -1))
+        return additive_mask(~both.reshape(self.sentences, 1, copies * length, -1))
 
     @cached_property
     def own(self) -> Tensor:

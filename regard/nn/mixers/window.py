@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from regard.nn.attention import KeysValues, hide
+from regard.nn.attention import KeysValues, additive_mask
 from regard.nn.mixers.base import Memory, SoftmaxMixer
 from regard.nn.mixers.places import Places, Reading
 from regard.nn.position import Position
@@ -66,7 +66,7 @@ class Window(SoftmaxMixer):
         distance = torch.arange(1 - seen, 1)[None] if self.position.relative else None
         mixed, weights = self.attend(query, key, value, None, distance)
         if self.probe is not None and weights is not None:
-            self.hand_over(functional.pad(weights, (reading.start + 1 - seen, 0)))
+            self.record_weights(functional.pad(weights, (reading.start + 1 - seen, 0)))
         return mixed
 
     def _mix(
@@ -79,7 +79,7 @@ class Window(SoftmaxMixer):
             band.cut(query), band.around(key), band.around(value), mask, distance
         )
         if self.probe is not None and weights is not None:
-            self.hand_over(functional.pad(band.spread(weights, rows), (forgotten, 0)))
+            self.record_weights(functional.pad(band.spread(weights, rows), (forgotten, 0)))
         return band.join(mixed, rows)
 
 
@@ -101,7 +101,7 @@ class Band:
         exists = exists.unfold(1, self.span, self.chunk)[:, :, None]  # (B, chunks, 1, span)
         near = (self.distance >= -self.before) & (self.distance <= self.after)
         seen = near & (exists | (self.distance == 0))  # (B, chunks, chunk, span)
-        return hide(~seen).flatten(0, 1)[:, None]
+        return additive_mask(~seen).flatten(0, 1)[:, None]
 
     def _margins(self) -> tuple[int, int]:
         return self.before - self.kept, self.fill + self.after

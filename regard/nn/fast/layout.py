@@ -6,8 +6,8 @@ from torch import Tensor, nn
 
 from regard.nn.attention import CrossAttention
 from regard.nn.blocks import SelfAttention
+from regard.nn.fast.products import by_input, pack, times
 from regard.nn.output import Projection
-from regard.nn.product import by_input, pack, times
 from regard.nn.state import State
 
 

@@ -20,22 +20,21 @@ from regard.config import check
 from regard.data.batch import PAD
 from regard.data.doctor import Profile
 from regard.data.lexicon import likely_targets
-from regard.data.sides import Tokenizers
 from regard.data.store import Store
+from regard.data.tokenizers import Tokenizers
+from regard.errors import RegardError, UsageError
 from regard.files import clear_strays, read_json, write_json, write_text, writing
-from regard.memory import keep_memory
 from regard.models.base import EncoderDecoder
 from regard.models.shortlist import Shortlisted
 from regard.models.weights import collect, install
-from regard.nn.int8 import use_int8
-from regard.nn.layout import lay_out_for_search
+from regard.nn.fast.int8 import use_int8
+from regard.nn.fast.layout import lay_out_for_search
 from regard.predict import BATCH_TOKENS, Predictor
-from regard.problem import Misuse, Problem
+from regard.processes.pool import cores
 from regard.recipes import Config
-from regard.search.rules import Search
+from regard.search.base import Search
 from regard.training.checkpoint import Checkpoint, Checkpoints
 from regard.training.journal import Journal
-from regard.workers import cores
 
 LONGEST_SHORTLIST = 100
 FREQUENT = 200
@@ -61,18 +60,18 @@ class Run:
         return (path / "config.json").exists()
 
     @staticmethod
-    def must_be_free(path: Path) -> None:
+    def check_free(path: Path) -> None:
         """Refuse a folder that holds something else."""
         if path.exists() and not path.is_dir():
-            raise Misuse(f"{path} is a file: choose a folder for the run.")
+            raise UsageError(f"{path} is a file: choose a folder for the run.")
         ours = re.compile(r"lock|\.config\.json\..*tmp")  # left by a beginning that was cut off
         if path.is_dir() and not all(ours.fullmatch(entry.name) for entry in path.iterdir()):
-            raise Misuse(f"{path} holds other files and is not a run: choose a new folder.")
+            raise UsageError(f"{path} holds other files and is not a run: choose a new folder.")
 
     @staticmethod
     def create(path: Path, config: Config) -> Run:
         """Begin a run in a new or empty folder."""
-        Run.must_be_free(path)
+        Run.check_free(path)
         path.mkdir(parents=True, exist_ok=True)
         write_json(path / "config.json", config.model_dump(mode="json"))
         return Run(path, config)
@@ -81,7 +80,9 @@ class Run:
     def open(path: Path) -> Run:
         path = Path(path)
         if not Run.exists(path):
-            raise Misuse(f"{path} is not a run: give the folder that 'regard train --run' made.")
+            raise UsageError(
+                f"{path} is not a run: give the folder that 'regard train --run' made."
+            )
         return Run(path, check(Config, read_json(path / "config.json")))
 
     def discard(self) -> None:
@@ -96,7 +97,7 @@ class Run:
             try:
                 fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except OSError:
-                raise Misuse(f"Another process is training {self.path}: wait for it.") from None
+                raise UsageError(f"Another process is training {self.path}: wait for it.") from None
             clear_strays(self.path)
             yield
 
@@ -106,7 +107,7 @@ class Run:
         path = self.path / "data.json"
         return read_json(path) if path.exists() else {}
 
-    def keep_data(self, facts: dict[str, Any]) -> None:
+    def save_data_facts(self, facts: dict[str, Any]) -> None:
         write_json(self.path / "data.json", facts)
 
     @property
@@ -117,10 +118,10 @@ class Run:
             return None
         steps = read_json(path).get("steps")
         if not isinstance(steps, int) or steps < 1:
-            raise Misuse(f"{path} does not hold what it should: it was damaged or is not ours.")
+            raise UsageError(f"{path} does not hold what it should: it was damaged or is not ours.")
         return steps
 
-    def keep_steps(self, steps: int) -> None:
+    def save_steps(self, steps: int) -> None:
         write_json(self.path / "plan.json", {"steps": steps})
 
     def processes(self) -> int:
@@ -136,7 +137,7 @@ class Run:
         try:
             return int(read_json(path)["processes"])
         except (KeyError, TypeError, ValueError):
-            raise Misuse(f"{path} was damaged: restore it from a copy.") from None
+            raise UsageError(f"{path} was damaged: restore it from a copy.") from None
 
     def _size(self) -> int:
         sides = self.tokenizers()
@@ -156,11 +157,11 @@ class Run:
             "data": self.data.get("fingerprint"),
         }
 
-    def must_be_of(self, checkpoint: Checkpoint) -> None:
+    def check_matches(self, checkpoint: Checkpoint) -> None:
         """Refuse to go on from a checkpoint that was made with another config or other data."""
         for name, value in self.identity().items():
             if checkpoint.manifest.get(name) != value:
-                raise Misuse(
+                raise UsageError(
                     f"{self.path / f'{name}.json'} was changed after {checkpoint.folder.name} was "
                     "saved: restore it, or begin another run."
                 )
@@ -182,7 +183,7 @@ class Run:
     def has_store(self, part: str) -> bool:
         try:
             self.store(part)
-        except Misuse:
+        except UsageError:
             return False
         return True
 
@@ -204,10 +205,10 @@ class Run:
         path = self.path / "heads.json"
         return read_json(path) if path.exists() else None
 
-    def keep_alignment_heads(self, facts: dict[str, Any]) -> None:
+    def save_alignment_heads(self, facts: dict[str, Any]) -> None:
         write_json(self.path / "heads.json", facts)
 
-    def keep_snapshot(self, step: int, facts: dict[str, Any]) -> None:
+    def save_snapshot(self, step: int, facts: dict[str, Any]) -> None:
         """What the model made of a few validation sentences at a step."""
         folder = self.path / "snapshots"
         folder.mkdir(exist_ok=True)
@@ -224,7 +225,7 @@ class Run:
         for step in self.snapshot_steps() if steps is None else steps:
             try:
                 facts = read_json(self.path / "snapshots" / f"step-{step}.json")
-            except Misuse:
+            except UsageError:
                 continue
             yield {**facts, "step": step}
 
@@ -239,10 +240,9 @@ class Run:
 
     def model(self, say: Callable[[str], None] = print) -> tuple[EncoderDecoder, Checkpoint]:
         """The model with its best weights, averaged as the run averages."""
-        keep_memory()
         checkpoint = self.checkpoints(say).best()
         if checkpoint is None:
-            raise Problem(
+            raise RegardError(
                 f"{self.path} has no checkpoint yet: train it longer with the same command."
             )
         model = self.build_model()
@@ -285,7 +285,7 @@ class Run:
         self, model: EncoderDecoder, sides: Tokenizers, count: int, say: Callable[[str], None]
     ) -> Shortlisted:
         if not model.reads_source:
-            raise Misuse("This kind of model cannot choose from a shortlist: leave it out.")
+            raise UsageError("This kind of model cannot choose from a shortlist: leave it out.")
         likely = self._likely_targets(sides, say)[:, :count]
         if sides.joint:  # names and numbers stay as they are
             same = np.arange(len(likely))

@@ -22,8 +22,8 @@ from regard.data.tokenizer import (
     TokenizerSettings,
     Words,
 )
+from regard.errors import RegardError, UsageError
 from regard.files import write_text
-from regard.problem import Misuse, Problem
 
 Lines = Callable[[], Iterable[str]]
 """Text from its beginning, as often as it is asked for."""
@@ -99,7 +99,7 @@ def train(settings: TokenizerSettings, lines: Iterable[str]) -> Tokenizer:
 def _most_frequent(lines: Iterable[Iterable[str]], vocabulary: int) -> list[str]:
     counts = Counter(chain.from_iterable(lines))
     if not counts:
-        raise Misuse("There is no text to learn a vocabulary from: give files with some text.")
+        raise UsageError("There is no text to learn a vocabulary from: give files with some text.")
     ranked = sorted(counts, key=lambda entry: (-counts[entry], entry))
     return ranked[: vocabulary - RESERVED]
 
@@ -120,7 +120,7 @@ def save(tokenizer: Tokenizer, path: Path, targets: Optional[int] = None) -> Non
     try:
         write_text(path, json.dumps(record))
     except OSError as error:
-        raise Problem(f"Cannot write {path}: {error.strerror}.") from None
+        raise RegardError(f"Cannot write {path}: {error.strerror}.") from None
 
 
 def load(path: Path) -> Tokenizer:
@@ -142,9 +142,9 @@ def _load(path: Path) -> tuple[Tokenizer, int]:
             raise ValueError("the target has ids that there are not")
         return tokenizer, targets
     except OSError as error:
-        raise Misuse(f"Cannot read the tokenizer {path}: {error.strerror}.") from None
+        raise UsageError(f"Cannot read the tokenizer {path}: {error.strerror}.") from None
     except (ValueError, LookupError, TypeError, AttributeError, RuntimeError, RecursionError):
-        raise Misuse(f"{path} is not a whole tokenizer file: restore it from a copy.") from None
+        raise UsageError(f"{path} is not a whole tokenizer file: restore it from a copy.") from None
 
 
 def _build(kind: Kind, content: Any) -> Tokenizer:

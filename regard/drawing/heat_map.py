@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from regard.errors import UsageError
 from regard.files import write_text, writing
-from regard.problem import Misuse
 
 CELL, LETTER, MARGIN = 22, 7.2, 12
 GROUND, ACCENT = (255, 255, 255), (5, 80, 174)
@@ -26,7 +26,7 @@ def save_heat_map(
     elif path.suffix.lower() == ".png":
         _save_png(path, weights, rows, columns)
     else:
-        raise Misuse(f"Cannot write a picture as '{path.suffix}': choose .html, .svg or .png.")
+        raise UsageError(f"Cannot write a picture as '{path.suffix}': choose .html, .svg or .png.")
 
 
 def heat_map(weights: NDArray[Any], rows: Sequence[str], columns: Sequence[str]) -> str:
@@ -71,7 +71,7 @@ def _save_png(
         from matplotlib.colors import LinearSegmentedColormap, PowerNorm
         from matplotlib.figure import Figure
     except ImportError:
-        raise Misuse(
+        raise UsageError(
             "PNG needs matplotlib: pip install 'regard[figures]', or save as .svg."
         ) from None
     size = (1.5 + 0.3 * len(columns), 1.5 + 0.3 * len(rows))

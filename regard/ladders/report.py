@@ -9,10 +9,10 @@ from html import escape
 from pathlib import Path
 from typing import Optional
 
+from regard.drawing.ladder import draw
 from regard.files import write_json, write_text
-from regard.ladder.drawing import draw
-from regard.ladder.measure import TOGETHER, WIDE, Row
-from regard.ladder.rungs import Rung
+from regard.ladders.measure import TOGETHER, WIDE, Row
+from regard.ladders.variants import Variant
 
 STYLE = """
 :root{color-scheme:light dark}
@@ -29,9 +29,9 @@ th,td{border-color:#30363d}}
 
 @dataclass(frozen=True)
 class Result:
-    """A rung and what was measured of it, or the problem that ended its training."""
+    """A variant and what was measured of it, or the problem that ended its training."""
 
-    rung: Rung
+    variant: Variant
     row: Optional[Row]
     problem: str = ""
 
@@ -49,17 +49,17 @@ class Table:
 
 def write_report(folder: Path, results: Sequence[Result], notes: Sequence[str]) -> None:
     """Write ladder.md, ladder.html, ladder.svg and ladder.json; `notes` say what was done."""
-    measured = [(each.rung.name, each.row) for each in results if each.row is not None]
+    measured = [(each.variant.name, each.row) for each in results if each.row is not None]
     picture = draw([(name, row.beam, row.by_length) for name, row in measured])
     tables = [_numbers(results)]
     if measured:
         tables.append(_lengths(measured))
     said = [*notes, *_explanations(results)]
-    rungs = [
-        {**asdict(each.rung), **(asdict(each.row) if each.row else {"problem": each.problem})}
+    variants = [
+        {**asdict(each.variant), **(asdict(each.row) if each.row else {"problem": each.problem})}
         for each in results
     ]
-    write_json(folder / "ladder.json", {"notes": said, "rungs": rungs})
+    write_json(folder / "ladder.json", {"notes": said, "variants": variants})
     write_text(folder / "ladder.svg", picture)
     write_text(folder / "ladder.md", _markdown(tables, said))
     write_text(folder / "ladder.html", _page(tables, said, picture))
@@ -67,7 +67,7 @@ def write_report(folder: Path, results: Sequence[Result], notes: Sequence[str]) 
 
 def _numbers(results: Sequence[Result]) -> Table:
     head = [
-        "rung",
+        "variant",
         "parameters",
         "tokenizer",
         "steps",
@@ -80,15 +80,15 @@ def _numbers(results: Sequence[Result]) -> Table:
         "sentences/s, batch 1",
         f"sentences/s, batch {TOGETHER}",
     ]
-    return Table("All rungs", [head, *map(_cells, results)])
+    return Table("All variants", [head, *map(_cells, results)])
 
 
 def _cells(result: Result) -> list[str]:
     row = result.row
     if row is None:
-        return [result.rung.name, result.problem]
+        return [result.variant.name, result.problem]
     return [
-        result.rung.name,
+        result.variant.name,
         f"{row.parameters:,}",
         row.tokenizer,
         f"{row.steps:,}",
@@ -104,10 +104,10 @@ def _cells(result: Result) -> list[str]:
 
 
 def _lengths(measured: Sequence[tuple[str, Row]]) -> Table:
-    """All rungs are measured on the same lines, so the buckets are the same."""
+    """All variants are measured on the same lines, so the buckets are the same."""
     title = f"BLEU (beam {WIDE}) by number of source words"
     buckets = measured[0][1].by_length
-    head = ["rung", *(f"{each.range} ({each.lines:,} lines)" for each in buckets)]
+    head = ["variant", *(f"{each.range} ({each.lines:,} lines)" for each in buckets)]
     rows = ([name, *(str(each.bleu) for each in row.by_length)] for name, row in measured)
     return Table(title, [head, *rows])
 
@@ -122,9 +122,9 @@ def _number(value: Optional[float]) -> str:
 
 def _explanations(results: Sequence[Result]) -> list[str]:
     variants = [
-        f"{rung.name} is {rung.recipe} with {', '.join(rung.settings) or 'no change'}."
-        for rung in (each.rung for each in results)
-        if rung != Rung(rung.name, rung.name)
+        f"{variant.name} is {variant.recipe} with {', '.join(variant.settings) or 'no change'}."
+        for variant in (each.variant for each in results)
+        if variant != Variant(variant.name, variant.name)
     ]
     signatures = dict.fromkeys(each.row.signature for each in results if each.row)
     return [
@@ -139,7 +139,7 @@ def _explanations(results: Sequence[Result]) -> list[str]:
 def _markdown(tables: Sequence[Table], notes: Sequence[str]) -> str:
     numbers, *others = (_markdown_table(table) for table in tables)
     said = "\n".join(f"- {_plain(note)}" for note in notes)
-    picture = "![BLEU of each rung, and by length](ladder.svg)"
+    picture = "![BLEU of each variant, and by length](ladder.svg)"
     return "\n\n".join(["# Ladder", numbers, picture, *others, "## Notes", said]) + "\n"
 
 

@@ -35,12 +35,12 @@ class Hypothesis:
 class Search(Settings, ABC):
     """A way to find targets; its settings are the whole of it."""
 
-    longest_ratio: float = Field(default=2.0, gt=0, le=1000)
-    longest_extra: int = Field(default=20, ge=1, le=1_000_000)
+    max_length_ratio: float = Field(default=2.0, gt=0, le=1000)
+    max_length_extra: int = Field(default=20, ge=1, le=1_000_000)
 
     def limits(self, lengths: Tensor) -> Tensor:
         """The most tokens, EOS included, for sources of these lengths (B,)."""
-        return (lengths * self.longest_ratio).long() + self.longest_extra
+        return (lengths * self.max_length_ratio).long() + self.max_length_extra
 
     @abstractmethod
     def find(

@@ -9,8 +9,8 @@ from pydantic import Field
 from torch import Tensor, nn
 
 from regard.config import Settings
+from regard.processes.ranks import Ranks
 from regard.training.muon import Muon
-from regard.training.ranks import Ranks
 
 Share = Annotated[float, Field(ge=0, lt=1)]
 

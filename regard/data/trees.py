@@ -12,7 +12,7 @@ from itertools import chain
 from typing import Optional
 
 from regard.data.batch import GOES_ON, ROOT, UNKNOWN
-from regard.problem import Misuse
+from regard.errors import UsageError
 
 Heads = Sequence[int]
 Encode = Callable[[Sequence[str]], list[list[int]]]
@@ -28,33 +28,33 @@ def read_heads(text: str, words: int, where: str) -> tuple[int, ...]:
         heads = tuple(map(int, numbers))
     except ValueError:
         wrong = next(number for number in numbers if not re.fullmatch(r"-?\d{1,9}", number))
-        raise Misuse(
+        raise UsageError(
             f"{where} has '{wrong[:_SHOWN]}' among the heads: write the number of each word's "
             "head, and 0 for a root."
         ) from None
-    must_be_tree(heads, words, where)
+    check_tree(heads, words, where)
     return heads
 
 
-def must_be_tree(heads: Heads, words: int, where: str) -> None:
+def check_tree(heads: Heads, words: int, where: str) -> None:
     """Refuse heads that are not those of so many words, or that go round in a circle.
 
     A line may have several roots, since it may hold several sentences.
     """
     if len(heads) != words:
-        raise Misuse(
+        raise UsageError(
             f"{where} has {len(heads):,} heads, but its source has {words:,} words: give one head "
             "for each word between spaces."
         )
     for word, head in enumerate(heads, 1):
         if not 0 <= head <= words:
-            raise Misuse(
+            raise UsageError(
                 f"{where} gives word {word} the head {head}, but its source has {words:,} words: "
                 "count them from 1, and write 0 for a root."
             )
     circle = _circle(heads)
     if circle is not None:
-        raise Misuse(
+        raise UsageError(
             f"{where} has no tree: going from head to head, word {circle} comes back to itself."
         )
 
@@ -77,9 +77,9 @@ def must_fit(reads_heads: bool, given: bool, name: str) -> None:
     """Refuse a model without the heads that it reads, and heads that it does not; `name` is what
     they are given as."""
     if reads_heads and not given:
-        raise Misuse(f"This model reads the dependency tree of each source line: give {name}.")
+        raise UsageError(f"This model reads the dependency tree of each source line: give {name}.")
     if given and not reads_heads:
-        raise Misuse(f"This model has no use for dependency trees: leave {name} out.")
+        raise UsageError(f"This model has no use for dependency trees: leave {name} out.")
 
 
 def encode_trees(

@@ -10,12 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from regard.corpora.grammar import Pair
+from regard.errors import UsageError
 from regard.inspection import aligning
 from regard.inspection.alignment import every_head
 from regard.inspection.attention import Attention, Kind
 from regard.inspection.words import Side, merge
 from regard.predict import Predictor
-from regard.problem import Misuse
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,9 @@ def resolving_heads(predictor: Predictor, pairs: Sequence[Pair]) -> list[Resolvi
     ]
     found = list(aligning.each_pair(predictor, texts, _between_words, None))
     if not riddles or found[0] is None:
-        raise Misuse("There is no riddle among these pairs: give some with a pronoun to resolve.")
+        raise UsageError(
+            "There is no riddle among these pairs: give some with a pronoun to resolve."
+        )
     kinds: tuple[Kind, Kind] = ("cross", "encoder")
     ranked = []
     for kind in kinds:

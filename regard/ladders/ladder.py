@@ -1,4 +1,4 @@
-"""From the first rung to the last: train, measure, write the table, and go on where it stopped."""
+"""Train variants one after the other, measure each, write one table; resume where it stopped."""
 
 from __future__ import annotations
 
@@ -11,23 +11,24 @@ from pydantic import TypeAdapter
 
 from regard.config import check
 from regard.data.doctor import examine, refuse_swapped
-from regard.data.heads import Heads
 from regard.data.tokenizer import TokenizerSettings
-from regard.experiment import Files, PathLike, train
+from regard.data.trees import Heads
+from regard.errors import Interrupted, RegardError, UsageError
 from regard.files import write_json
-from regard.ladder.measure import Lines, Row, fingerprint, measure
-from regard.ladder.report import Result, write_report
-from regard.ladder.rungs import ROWS, Rung, read_rungs
+from regard.ladders.measure import Lines, Row, fingerprint, measure
+from regard.ladders.report import Result, write_report
+from regard.ladders.variants import ROWS, Variant, read_variants
 from regard.metrics.text import TextMetrics
-from regard.problem import Misuse, Problem, Stopped
 from regard.recipes import Budget
-from regard.run import Run
+from regard.runs.folder import Run
+from regard.runs.prepare import Files, PathLike
+from regard.runs.train import train
 
 PLAIN = TextMetrics()
 
 
-def climb(
-    rungs: Sequence[str] = (),
+def ladder(
+    variants: Sequence[str] = (),
     *,
     output: PathLike,
     source: Optional[PathLike] = None,
@@ -53,13 +54,13 @@ def climb(
 ) -> list[Result]:
     """Train recipes one after the other and write one table and one picture of them.
 
-    A rung is `RECIPE` or `NAME=RECIPE:path=value,path=value`; without any, the recipes of the
+    A variant is `RECIPE` or `NAME=RECIPE:path=value,path=value`; without any, the recipes of the
     story are taken. The same call again trains and measures only what is not done yet. Heads are
-    given to those rungs that read them. A rung whose training ends with a problem has no row.
+    given to those variants that read them. A variant whose training ends with a problem has no row.
     """
     seeds = [] if seed is None else [f"training.seed={seed}"]
     ladder = Ladder(
-        read_rungs(rungs),
+        read_variants(variants),
         Path(output),
         Files(source, target, pairs, source_heads),
         Files(valid_source, valid_target, valid_pairs, valid_source_heads),
@@ -71,18 +72,18 @@ def climb(
     ladder.check()
     lines = ladder.lines(say)
     results: list[Result] = []
-    for number, rung in enumerate(ladder.rungs, 1):
-        say(f"{number} of {len(ladder.rungs)}: {rung.name}")
+    for number, variant in enumerate(ladder.variants, 1):
+        say(f"{number} of {len(ladder.variants)}: {variant.name}")
         try:
-            run = ladder.train(rung, quiet)
-        except (Misuse, Stopped):
+            run = ladder.train(variant, quiet)
+        except (UsageError, Interrupted):
             raise
-        except Problem as problem:
-            say(f"Rung {rung.name}: {problem}")
-            results.append(Result(rung, None, str(problem)))
+        except RegardError as problem:
+            say(f"Variant {variant.name}: {problem}")
+            results.append(Result(variant, None, str(problem)))
         else:
             lines = lines or ladder.held_out(run)
-            results.append(Result(rung, ladder.row(rung, run, lines.seen_by(run), say)))
+            results.append(Result(variant, ladder.row(variant, run, lines.seen_by(run), say)))
         write_report(ladder.output, results, ladder.notes(results, lines))
     return results
 
@@ -91,7 +92,7 @@ def climb(
 class Ladder:
     """What is trained, on what, for how long, and the folder that keeps it all."""
 
-    rungs: tuple[Rung, ...]
+    variants: tuple[Variant, ...]
     output: Path
     files: Files
     valid: Files
@@ -102,17 +103,24 @@ class Ladder:
 
     def check(self) -> None:
         """Refuse what cannot be right before anything is trained."""
-        every = [*self.settings, *(setting for rung in self.rungs for setting in rung.settings)]
+        every = [
+            *self.settings,
+            *(setting for variant in self.variants for setting in variant.settings),
+        ]
         if any(setting.strip().startswith("budget.") for setting in every):
-            raise Misuse("All rungs have one budget: give --minutes, --epochs or --steps instead.")
-        configs = {rung.name: rung.config(self.settings) for rung in self.rungs}
+            raise UsageError(
+                "All variants have one budget: give --minutes, --epochs or --steps instead."
+            )
+        configs = {variant.name: variant.config(self.settings) for variant in self.variants}
         for name, config in configs.items():
             if not config.reads_source:
-                raise Misuse(f"{name} is a language model and translates nothing: leave it out.")
+                raise UsageError(
+                    f"{name} is a language model and translates nothing: leave it out."
+                )
         seeds = {config.training.seed for config in configs.values()}
         if len(seeds) > 1 and not (self.valid.given() or self.test.given()):
-            raise Misuse(
-                "Rungs of different seeds would hold out different pairs: give files to measure "
+            raise UsageError(
+                "Variants of different seeds would hold out different pairs: give files to measure "
                 "on, such as --test-source and --test-target."
             )
         self._check_folders()
@@ -124,20 +132,20 @@ class Ladder:
 
     def _check_folders(self) -> None:
         if self.output.exists() and not self.output.is_dir():
-            raise Misuse(f"{self.output} is a file: choose a folder for the ladder.")
-        for rung in self.rungs:
-            if not Run.exists(self.output / rung.name):
-                Run.must_be_free(self.output / rung.name)
+            raise UsageError(f"{self.output} is a file: choose a folder for the ladder.")
+        for variant in self.variants:
+            if not Run.exists(self.output / variant.name):
+                Run.check_free(self.output / variant.name)
 
     def _check_heads(self, name: str) -> None:
-        """Read all trees once; the first rungs may read none, and not find what is wrong."""
+        """Read all trees once; the first variants may read none, and not find what is wrong."""
         parts = {"": self.files, "valid-": self.valid, "test-": self.test}
         given = {part: files for part, files in parts.items() if files.given()}
         missing = [
             f"--{part}source-heads" for part, files in given.items() if files.source_heads is None
         ]
         if missing:
-            raise Misuse(
+            raise UsageError(
                 f"{name} reads the dependency tree of each source line: give "
                 f"{' and '.join(missing)}."
             )
@@ -145,7 +153,7 @@ class Ladder:
             files.open(part).check()
 
     def lines(self, say: Callable[[str], None]) -> Optional[Lines]:
-        """What all rungs are measured on; none yet if it will be held out of the training data."""
+        """What all variants are measured on; None if it will be held out of the training data."""
         chosen, part, remark = self.test, "test-", "."
         if not self.test.given():
             chosen, part, remark = self.valid, "valid-", f", the validation data: {WHY_NOT_TEST}"
@@ -164,7 +172,7 @@ class Ladder:
         )
 
     def held_out(self, run: Run) -> Lines:
-        """Without any files to measure on, the pairs that the first rung did not train on."""
+        """Without any files to measure on, the pairs that the first variant did not train on."""
         sources, references = run.validation_text()
         origin = f"Measured on {len(sources):,} pairs, held out of the training data: "
         return Lines(
@@ -182,13 +190,13 @@ class Ladder:
                 heads[pair.source, pair.target] = pair.heads or ()
         return [heads[each] for each in wanted]
 
-    def train(self, rung: Rung, quiet: bool) -> Run:
-        """The run of a rung, trained to the end of its budget."""
-        owner = self._tokenizer_owner(rung)
-        trees = rung.config(self.settings).reads_heads
+    def train(self, variant: Variant, quiet: bool) -> Run:
+        """The run of a variant, trained to the end of its budget."""
+        owner = self._tokenizer_owner(variant)
+        trees = variant.config(self.settings).reads_heads
         return train(
-            rung.recipe,
-            run=self.output / rung.name,
+            variant.recipe,
+            run=self.output / variant.name,
             source=self.files.source,
             target=self.files.target,
             pairs=self.files.pairs,
@@ -197,33 +205,33 @@ class Ladder:
             valid_target=self.valid.target,
             valid_pairs=self.valid.pairs,
             valid_source_heads=self.valid.source_heads if trees else None,
-            tokenizer=None if owner == rung else self.output / owner.name,
+            tokenizer=None if owner == variant else self.output / owner.name,
             steps=self.budget.steps,
             epochs=self.budget.epochs,
             minutes=self.budget.minutes,
-            settings=[*self.settings, *rung.settings],
+            settings=[*self.settings, *variant.settings],
             quiet=quiet,
         )
 
-    def _tokenizer_owner(self, rung: Rung) -> Rung:
-        """The first rung that wants the same tokenizer, whose it uses."""
-        wanted = self._tokenizer(rung)
-        return next(each for each in self.rungs if self._tokenizer(each) == wanted)
+    def _tokenizer_owner(self, variant: Variant) -> Variant:
+        """The first variant that wants the same tokenizer, whose it uses."""
+        wanted = self._tokenizer(variant)
+        return next(each for each in self.variants if self._tokenizer(each) == wanted)
 
-    def _tokenizer(self, rung: Rung) -> TokenizerSettings:
+    def _tokenizer(self, variant: Variant) -> TokenizerSettings:
         """What its tokenizer is made by; sampling needs no other one."""
-        settings = rung.config(self.settings).tokenizer
-        return settings.model_copy(update={"sampling": 0.0})
+        settings = variant.config(self.settings).tokenizer
+        return settings.changed(sampling=0.0)
 
-    def row(self, rung: Rung, run: Run, lines: Lines, say: Callable[[str], None]) -> Row:
+    def row(self, variant: Variant, run: Run, lines: Lines, say: Callable[[str], None]) -> Row:
         """What was measured of these weights and lines before, or is measured now."""
-        path = self.output / ROWS / f"{rung.name}.json"
+        path = self.output / ROWS / f"{variant.name}.json"
         checkpoint = run.checkpoints(say).best()
         assert checkpoint is not None
         kept = _read_row(path)
         if kept is not None and kept.fingerprint == fingerprint(checkpoint, lines, self.metrics):
             return kept
-        say(f"Measuring {rung.name}.")
+        say(f"Measuring {variant.name}.")
         row = measure(run, lines, self.metrics, say)
         path.parent.mkdir(exist_ok=True)
         write_json(path, asdict(row))
@@ -231,11 +239,13 @@ class Ladder:
 
     def notes(self, results: Sequence[Result], lines: Optional[Lines]) -> list[str]:
         """What the reader of the table has to know of how it was made."""
-        failed = [result.rung.name for result in results if result.row is None]
-        done, every = len(results) - len(failed), len(self.rungs)
+        failed = [result.variant.name for result in results if result.row is None]
+        done, every = len(results) - len(failed), len(self.variants)
         ((unit, amount),) = self.budget.model_dump(exclude_none=True).items()
         notes = [
-            f"All {every} rungs are done." if done == every else f"{done} of {every} rungs so far.",
+            f"All {every} variants are done."
+            if done == every
+            else f"{done} of {every} variants so far.",
             f"Each was trained for {amount:,.10g} {unit} on {_names(self.files)}.",
         ]
         if failed:
@@ -243,12 +253,14 @@ class Ladder:
         if lines is not None:
             notes.append(lines.origin)
         if self.settings:
-            notes.append(f"Settings of all rungs: {', '.join(self.settings)}.")
-        rungs = [result.rung for result in results]
-        if readers := [rung.name for rung in rungs if rung.config(self.settings).reads_heads]:
+            notes.append(f"Settings of all variants: {', '.join(self.settings)}.")
+        variants = [result.variant for result in results]
+        if readers := [
+            variant.name for variant in variants if variant.config(self.settings).reads_heads
+        ]:
             notes.append(f"Given the dependency trees of the sources too: {', '.join(readers)}.")
-        owners = {rung.name: self._tokenizer_owner(rung).name for rung in rungs}
-        first = self.rungs[0].name
+        owners = {variant.name: self._tokenizer_owner(variant).name for variant in variants}
+        first = self.variants[0].name
         others = [name for name, owner in owners.items() if owner != first]
         if others:
             notes.append(

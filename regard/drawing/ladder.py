@@ -1,4 +1,4 @@
-"""The picture of a ladder in SVG: BLEU of each rung, and how it changes with the length."""
+"""The picture of a ladder in SVG: BLEU of each variant, and how it changes with the length."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from html import escape
 from itertools import count, takewhile
 
-from regard.ladder.measure import Bucket, Estimate
+from regard.ladders.measure import Bucket, Estimate
 
 WIDTH, MARGIN, LINE = 760, 50, 24
 CHART = 280
@@ -18,15 +18,16 @@ LIGHT = ("#0550ae", "#cf222e", "#1a7f37", "#8250df", "#bc4c00", "#0a7c83", "#bf3
 DARK = ("#58a6ff", "#ff7b72", "#3fb950", "#bc8cff", "#f0883e", "#39c5cf", "#f778ba", "#8b949e")
 
 
-def draw(rungs: Sequence[tuple[str, Estimate, Sequence[Bucket]]]) -> str:
+def draw(variants: Sequence[tuple[str, Estimate, Sequence[Bucket]]]) -> str:
     """A whole SVG file; it follows the reader's choice of light or dark."""
-    bars = _bars([(name, bleu) for name, bleu, _ in rungs])
-    lines = _lines([(name, buckets) for name, _, buckets in rungs])
-    above, below = _bars_height(len(rungs)), _lines_height(len(rungs))
+    bars = _bars([(name, bleu) for name, bleu, _ in variants])
+    lines = _lines([(name, buckets) for name, _, buckets in variants])
+    above, below = _bars_height(len(variants)), _lines_height(len(variants))
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" class="ladder" role="img" '
         f'viewBox="0 0 {WIDTH} {above + below}" width="{WIDTH}" height="{above + below}" '
-        f'font-family="sans-serif" font-size="12"><title>BLEU of each rung, and by length</title>'
+        f'font-family="sans-serif" font-size="12">'
+        f"<title>BLEU of each variant, and by length</title>"
         f"<style>{_style()}</style>"
         f'<rect class="ground" width="100%" height="100%"/>{bars}'
         f'<g transform="translate(0,{above})">{lines}</g></svg>\n'
@@ -54,16 +55,16 @@ def ticks(high: float) -> list[float]:
     return [place * step for place in below]
 
 
-def _bars_height(rungs: int) -> int:
-    return 2 * MARGIN + LINE * rungs
+def _bars_height(variants: int) -> int:
+    return 2 * MARGIN + LINE * variants
 
 
-def _bars(rungs: Sequence[tuple[str, Estimate]]) -> str:
-    """A bar for each rung with its confidence interval, one below the other."""
-    left = MARGIN + LETTER * max((len(name) for name, _ in rungs), default=0)
-    marks = ticks(max((_ends(bleu)[1] for _, bleu in rungs), default=0.0))
+def _bars(variants: Sequence[tuple[str, Estimate]]) -> str:
+    """A bar for each variant with its confidence interval, one below the other."""
+    left = MARGIN + LETTER * max((len(name) for name, _ in variants), default=0)
+    marks = ticks(max((_ends(bleu)[1] for _, bleu in variants), default=0.0))
     scale = (WIDTH - 2 * MARGIN - left) / marks[-1]
-    bottom = MARGIN + LINE * len(rungs)
+    bottom = MARGIN + LINE * len(variants)
     drawn = [_title("BLEU (beam 5) with 95 % intervals")]
     for mark in marks:
         across = left + mark * scale
@@ -71,7 +72,7 @@ def _bars(rungs: Sequence[tuple[str, Estimate]]) -> str:
             f'<line class="grid" x1="{across:.1f}" x2="{across:.1f}" y1="{MARGIN}" y2="{bottom}"/>'
             f'<text x="{across:.1f}" y="{bottom + 16}" text-anchor="middle">{mark:g}</text>'
         )
-    for number, (name, bleu) in enumerate(rungs):
+    for number, (name, bleu) in enumerate(variants):
         down = MARGIN + LINE * number + LINE / 2
         drawn.append(
             f'<text x="{left - 8:.1f}" y="{down + 4}" text-anchor="end">{escape(name)}</text>'
@@ -98,16 +99,16 @@ def _interval(bleu: Estimate, left: float, scale: float, down: float) -> str:
     return value if bleu.margin is None else line + value
 
 
-def _lines_height(rungs: int) -> int:
-    return max(CHART, 2 * MARGIN + LINE * rungs)
+def _lines_height(variants: int) -> int:
+    return max(CHART, 2 * MARGIN + LINE * variants)
 
 
-def _lines(rungs: Sequence[tuple[str, Sequence[Bucket]]]) -> str:
-    """BLEU over the buckets, a line for each rung, with their names on the right."""
-    buckets = rungs[0][1] if rungs else ()
-    right = WIDTH - MARGIN - LETTER * max((len(name) for name, _ in rungs), default=0)
-    bottom = _lines_height(len(rungs)) - MARGIN
-    marks = ticks(max((min(100.0, b.bleu.value) for _, row in rungs for b in row), default=0.0))
+def _lines(variants: Sequence[tuple[str, Sequence[Bucket]]]) -> str:
+    """BLEU over the buckets, a line for each variant, with their names on the right."""
+    buckets = variants[0][1] if variants else ()
+    right = WIDTH - MARGIN - LETTER * max((len(name) for name, _ in variants), default=0)
+    bottom = _lines_height(len(variants)) - MARGIN
+    marks = ticks(max((min(100.0, b.bleu.value) for _, row in variants for b in row), default=0.0))
     gap = (right - MARGIN) / max(1, len(buckets))
 
     def place(number: int, value: float) -> tuple[float, float]:
@@ -125,14 +126,14 @@ def _lines(rungs: Sequence[tuple[str, Sequence[Bucket]]]) -> str:
         f"{bucket.range}</text>"
         for number, bucket in enumerate(buckets)
     )
-    for number, (name, row) in enumerate(rungs):
+    for number, (name, row) in enumerate(variants):
         points = [place(i, bucket.bleu.value) for i, bucket in enumerate(row)]
         drawn.append(_line(number, name, points, right + 12))
     return "".join(drawn)
 
 
 def _line(number: int, name: str, points: Sequence[tuple[float, float]], aside: float) -> str:
-    """After eight rungs the colours come again, with dashes."""
+    """After eight variants the colours come again, with dashes."""
     dash = f' stroke-dasharray="{2 + 3 * (number // len(LIGHT))} 3"' if number >= len(LIGHT) else ""
     down = MARGIN + LINE * number
     path = " ".join(f"{x:.1f},{y:.1f}" for x, y in points)

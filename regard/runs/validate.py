@@ -7,13 +7,13 @@ from contextlib import suppress
 
 import torch
 
-from regard.data.sides import Tokenizers
 from regard.data.store import in_order
+from regard.data.tokenizers import Tokenizers
 from regard.inspection.snapshot import SENTENCES, snapshot
 from regard.metrics.text import quick_score
 from regard.models.base import Model
 from regard.predict import Predictor
-from regard.run import Run
+from regard.runs.folder import Run
 from regard.training.trainer import Scores
 
 
@@ -28,15 +28,15 @@ def validator(run: Run, sides: Tokenizers) -> Callable[[Model, int], Scores]:
     sources, references = run.validation_text(wanted)
     heads = run.validation_heads(wanted)
     plain = {"beam": 1, "best": 1, "finished": None, "scored": False}
-    greedy = run.config.search.model_copy(update=plain)
+    greedy = run.config.search.changed(**plain)
     if not run.config.reads_source:
         sources = [" ".join(line.split()[:3]) for line in references]  # to go on from
 
     @torch.inference_mode()
     def validate(model: Model, step: int) -> Scores:
         losses = [model(batch) for batch in in_order(store, run.config.batch.tokens)]
-        tokens = sum(len(loss.likelihood) for loss in losses)
-        scores = {"loss": sum(float(loss.likelihood.sum()) for loss in losses) / tokens}
+        tokens = sum(len(loss.nll) for loss in losses)
+        scores = {"loss": sum(float(loss.nll.sum()) for loss in losses) / tokens}
         predictor = Predictor(model, sides, greedy, reads_heads=run.config.reads_heads)
         outputs = predictor(sources, heads)
         if settings.metric != "loss":
@@ -44,7 +44,7 @@ def validator(run: Run, sides: Tokenizers) -> Callable[[Model, int], Scores]:
         few = slice(SENTENCES)
         shown = sources[few], references[few], outputs[few], heads and heads[few]
         with suppress(OSError):  # a full disk is told of when a checkpoint is saved
-            run.keep_snapshot(step, snapshot(predictor, *shown))
+            run.save_snapshot(step, snapshot(predictor, *shown))
         return scores
 
     return validate

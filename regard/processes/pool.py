@@ -16,7 +16,7 @@ from typing import Any, Optional, TypeVar
 
 import torch
 
-from regard.problem import Problem
+from regard.errors import RegardError
 
 AHEAD = 4
 """Items handed out for each process, so that none waits for the next."""
@@ -73,7 +73,7 @@ def _in_order(pool: ProcessPoolExecutor, items: Iterable[Any], most: int) -> Ite
         while waiting:
             yield waiting.popleft().result()
     except BrokenProcessPool:
-        raise Problem(
+        raise RegardError(
             "One of the processes at work was killed, perhaps for want of memory: set "
             "OMP_NUM_THREADS=1 to do with one."
         ) from None

@@ -21,14 +21,14 @@ from torch.distributed.distributed_c10d import PrefixStore
 from torch.distributed.rendezvous import rendezvous
 
 from regard.data.batch import Batch
-from regard.problem import Problem
+from regard.errors import RegardError
 
 PATIENCE = timedelta(hours=24)
 """How long processes that have met wait for one that still works, as on a large corpus; a dead one
 is noticed at once."""
 
 
-class Lost(Problem):
+class Lost(RegardError):
     """Another process is gone, and perhaps has said why."""
 
 
@@ -109,7 +109,7 @@ class Ranks:
                     peer.terminate()
                 told = Path(f"{place}.problem")
                 if isinstance(error, Lost) and told.exists():
-                    raise Problem(told.read_text(encoding="utf-8")) from None
+                    raise RegardError(told.read_text(encoding="utf-8")) from None
                 raise
             finally:
                 if distributed.is_initialized():
@@ -126,25 +126,25 @@ class Ranks:
         """This process's rows of a batch; none if it has fewer rows than there are processes."""
         return batch if self.size == 1 else batch.rows(self.rank, None, self.size)
 
-    def sum_gradients(self, parameters: Sequence[Tensor], extra: Tensor) -> Tensor:
+    def all_reduce_gradients(self, parameters: Sequence[Tensor], extra: Tensor) -> Tensor:
         """Sum all gradients over the processes, and `extra` numbers along with them."""
         if self.size == 1:
             return extra
         gradients = [p.grad if p.grad is not None else torch.zeros_like(p) for p in parameters]
         flat = torch.cat([each.flatten() for each in [*gradients, extra]])
-        self.sum(flat)
+        self.all_reduce(flat)
         parts = flat.split([each.numel() for each in [*gradients, extra]])
         for parameter, part in zip(parameters, parts, strict=False):
             parameter.grad = part.view_as(parameter)
         return parts[-1]
 
-    def sum(self, tensor: Tensor) -> None:
+    def all_reduce(self, tensor: Tensor) -> None:
         """Sum a tensor over the processes, in place."""
         if self.size > 1:
             with _together():
                 distributed.all_reduce(tensor)
 
-    def share(self, values: Sequence[float]) -> list[float]:
+    def broadcast(self, values: Sequence[float]) -> list[float]:
         """What the first process says, for all."""
         if self.size == 1:
             return list(values)
@@ -153,18 +153,18 @@ class Ranks:
             distributed.broadcast(tensor, src=0)
         return tensor.tolist()
 
-    def tell(self, text: str) -> list[str]:
+    def gather_text(self, text: str) -> list[str]:
         """What each process says, cut to 200 bytes."""
         said = text.encode()[:200]
         rows = torch.zeros(self.size, 200)
         rows[self.rank, : len(said)] = torch.tensor(list(said), dtype=torch.float32)
-        self.sum(rows)
+        self.all_reduce(rows)
         return [
             bytes(int(byte) for byte in row if byte).decode(errors="replace")
             for row in rows.tolist()
         ]
 
-    def wait(self) -> None:
+    def barrier(self) -> None:
         if self.size > 1:
             with _together():
                 distributed.barrier()

@@ -10,7 +10,7 @@ from typing import Literal
 from torch import Tensor
 
 from regard.data.batch import EOS
-from regard.search.rules import Hypothesis
+from regard.search.base import Hypothesis
 
 Fate = Literal["went on", "dropped", "finished", "open"]
 """open: it was still in the beam when the search had enough."""

@@ -9,8 +9,8 @@ from typing import Optional, TypeVar
 
 from regard.data.corpus import Pairs
 from regard.data.doctor import refuse_swapped
-from regard.data.heads import Heads, must_fit
-from regard.experiment import Files, PathLike
+from regard.data.trees import Heads, must_fit
+from regard.errors import UsageError
 from regard.metrics.text import (
     Comparison,
     Score,
@@ -21,10 +21,10 @@ from regard.metrics.text import (
     word_perplexity,
 )
 from regard.predict import Predictor
-from regard.problem import Misuse
-from regard.run import Run
-from regard.search.rules import Search
-from regard.workers import cores
+from regard.processes.pool import cores
+from regard.runs.folder import Run
+from regard.runs.prepare import Files, PathLike
+from regard.search.base import Search
 
 PLAIN = TextMetrics()
 
@@ -124,10 +124,10 @@ def compare(
     runs that read them.
     """
     if len(runs) < 2:
-        raise Misuse("Give at least two runs to compare.")
+        raise UsageError("Give at least two runs to compare.")
     experiments = [Run.open(Path(run)) for run in runs]
     if not all(each.config.reads_source for each in experiments):
-        raise Misuse("A language model has no translations to compare: see 'regard evaluate'.")
+        raise UsageError("A language model has no translations to compare: see 'regard evaluate'.")
     if not any(each.config.reads_heads for each in experiments):
         must_fit(False, source_heads is not None, "--source-heads")
     texts = [
@@ -139,7 +139,7 @@ def compare(
         for each in experiments
     ]
     if any(text.pairs() != texts[0].pairs() for text in texts):
-        raise Misuse("These runs have different validation data: give --source and --target.")
+        raise UsageError("These runs have different validation data: give --source and --target.")
     systems = [
         (str(path), each.predictor(search, workers=cores(), say=say)(text.sources, text.heads))
         for path, each, text in zip(runs, experiments, texts, strict=True)
@@ -168,7 +168,8 @@ def score(
 
 def _say_cut(predictor: Predictor, say: Callable[[str], None]) -> None:
     if predictor.cut:
-        say(f"Only the first {predictor.longest} pieces of {predictor.cut} long lines were read.")
+        limit = predictor.length_limit
+        say(f"Only the first {limit} pieces of {predictor.cut} long lines were read.")
 
 
 def _text(run: Run, files: Files, say: Callable[[str], None]) -> Text:

@@ -17,15 +17,15 @@ import numpy as np
 import torch
 
 from regard.config import override
-from regard.data.heads import Heads
-from regard.data.sides import Tokenizers
 from regard.data.store import Batches
+from regard.data.tokenizers import Tokenizers
+from regard.data.trees import Heads
 from regard.metrics.text import Score, TextMetrics, bleu, piece_perplexity, word_perplexity
-from regard.nn.layout import lay_out_for_search
+from regard.nn.fast.layout import lay_out_for_search
 from regard.predict import Predictor
-from regard.run import Run
+from regard.processes.pool import cores
+from regard.runs.folder import Run
 from regard.training.checkpoint import Checkpoint
-from regard.workers import cores
 
 METHOD = 2
 """Goes up when a number comes to mean something else, so that all rows are measured anew."""
@@ -48,9 +48,9 @@ WHOLE = 2**31
 
 @dataclass(frozen=True)
 class Lines:
-    """The pairs that all rungs are measured on, and a sentence that says what they are.
+    """The pairs that all variants are measured on, and a sentence that says what they are.
 
-    The heads of the source words are for those rungs that read them.
+    The heads of the source words are for those variants that read them.
     """
 
     sources: list[str]
@@ -92,7 +92,7 @@ class Bucket:
 
 @dataclass(frozen=True)
 class Row:
-    """All numbers of one rung; the fingerprint says of which weights and which lines."""
+    """All numbers of one variant; the fingerprint says of which weights and which lines."""
 
     fingerprint: str
     checkpoint: int
@@ -141,7 +141,7 @@ def measure(run: Run, lines: Lines, metrics: TextMetrics, say: Callable[[str], N
     best = bleu(outputs, lines.references, metrics)
     by_piece, by_word = _perplexities(translate, lines)
     if translate.cut:
-        say(f"Only the first {translate.longest} pieces of some long lines were read.")
+        say(f"Only the first {translate.length_limit} pieces of some long lines were read.")
     steps = run.checkpoints(say).steps()[-1]
     speed, minutes = _training_time(run, sides, steps)
     timed = Predictor(model, sides, greedy, WHOLE, reads_heads=trees)

@@ -1,0 +1,1 @@
+"""Everything that exists for speed alone, each beside the plain computation it replaces."""

@@ -1,0 +1,1 @@
+"""Cores, memory, worker pools and the processes that train together."""

@@ -1,0 +1,1 @@
+"""Questions about trained models, each measured in a file of its own."""
