@@ -60,7 +60,8 @@ def regard(beam: int, folder: Path) -> Decode:
     """The built-in engine: a process of one thread for each core, as loading a run sets it up."""
     model, _ = our_model(folder)
     lay_out_for_search(model)
-    search = Beam(beam=beam, scored=beam > 1, max_length_ratio=1e-6, max_length_extra=LENGTH + 1)
+    search = Beam(beam=beam, max_length_ratio=1e-6, max_length_extra=LENGTH + 1)
+    search = search.quick() if beam == 1 else search
 
     def work(rows: list[list[int]]) -> int:
         found = model.generate(Padded.of(rows), search)

@@ -7,7 +7,6 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import partial
 from itertools import islice
-from random import Random
 from typing import Any, NamedTuple, Optional, Union, overload
 
 import torch
@@ -25,7 +24,6 @@ from regard.errors import UsageError
 from regard.models.base import Model
 from regard.processes.pool import at_once
 from regard.search.base import Hypothesis, Search
-from regard.search.sample import Sample
 
 WINDOW = 8192
 """Lines read ahead and sorted by length, so that a batch holds lines of like length."""
@@ -169,8 +167,8 @@ class Predictor:
         rows, trees, forced = self._sides(lines, heads, prefixes)
         self._must_have_room(forced or [], first)
         found = [EMPTY for _ in lines]
-        sampling = isinstance(self.search, Sample)  # draws follow from how lines are grouped
-        groups = list(self._groups(rows, 1 if sampling else workers))
+        # what a search draws depends on how lines are grouped, so workers must not change that
+        groups = list(self._groups(rows, 1 if self.search.draws else workers))
         tasks = (
             Task(
                 first + group[0],
@@ -188,14 +186,7 @@ class Predictor:
     def _generate(self, task: Task) -> list[list[Hypothesis]]:
         prefix = None if task.prefixes is None else Padded.of(task.prefixes)
         source = Padded.of(task.sources, task.heads)
-        return self.model.generate(source, self._search(task.number), prefix)
-
-    def _search(self, number: int) -> Search:
-        """With a seed of its own for each group, or the same line would get the same draws."""
-        if not isinstance(self.search, Sample):
-            return self.search
-        seed = Random(f"{self.search.seed} {number}").getrandbits(63)
-        return self.search.changed(seed=seed)
+        return self.model.generate(source, self.search.seeded(task.number), prefix)
 
     def _sides(
         self, lines: list[str], heads: Optional[list[Heads]], prefixes: Optional[list[str]]

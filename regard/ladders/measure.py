@@ -131,8 +131,7 @@ def measure(run: Run, lines: Lines, metrics: TextMetrics, say: Callable[[str], N
     sides, search, trees = run.tokenizers(), run.config.search, run.config.reads_heads
     parameters = sum(parameter.numel() for parameter in model.parameters())
     lay_out_for_search(model)  # replaces weights, so they are counted before
-    greedy = override(search, ["beam=1", "best=1", "scored=false"])
-    wide = override(search, [f"beam={WIDE}", "best=1", "scored=true"])
+    greedy, wide = search.quick(), override(search, [f"beam={WIDE}", "best=1"])
     draft, translate = (
         Predictor(model, sides, each, workers=cores(), reads_heads=trees) for each in (greedy, wide)
     )

@@ -27,8 +27,7 @@ def validator(run: Run, sides: Tokenizers) -> Callable[[Model, int], Scores]:
     wanted = SENTENCES if settings.metric == "loss" else settings.validation_lines
     sources, references = run.validation_text(wanted)
     heads = run.validation_heads(wanted)
-    plain = {"beam": 1, "best": 1, "finished": None, "scored": False}
-    greedy = run.config.search.changed(**plain)
+    greedy = run.config.search.quick()
     if not run.config.reads_source:
         sources = [" ".join(line.split()[:3]) for line in references]  # to go on from
 
