@@ -9,11 +9,11 @@ from typing import Optional, Union
 import torch
 from torch import Tensor
 
-Tree = Union[Tensor, "Growing", tuple["Tree", ...]]
+Nested = Union[Tensor, "Growing", tuple["Nested", ...]]
 """Tensors in nested tuples; the first axis of every tensor is the batch."""
 
 
-def each(tree: Tree, change: Callable[[Tensor], Tensor]) -> Tree:
+def each(tree: Nested, change: Callable[[Tensor], Tensor]) -> Nested:
     """The same tree with every tensor changed."""
     if isinstance(tree, Tensor):
         return change(tree)
@@ -71,12 +71,12 @@ class State:
     number of target tokens read.
     """
 
-    shared: Tree
-    past: Tree
+    shared: Nested
+    past: Nested
     length: int = 0
     copies: int = 1
 
-    def advance(self, past: Tree, by: int, shared: Optional[Tree] = None) -> State:
+    def advance(self, past: Nested, by: int, shared: Optional[Nested] = None) -> State:
         """The state after `by` more tokens."""
         shared = self.shared if shared is None else shared
         return replace(self, shared=shared, past=past, length=self.length + by)
