@@ -92,7 +92,7 @@ def _picture(position: Position, width: int, count: int, heads: int) -> Optional
         return None
     half = width // heads // 2
     one_way = torch.cat([torch.ones(half), torch.zeros(half)]).expand(1, 1, count, -1)
-    turned = position.turn(one_way, 0)[0, 0]  # (count, K)
+    turned = position.rotate(one_way, 0)[0, 0]  # (count, K)
     if not torch.equal(turned, one_way[0, 0]):
         return Places("turn", turned.numpy().copy())
     return _bias(position, width // heads, count, heads)

@@ -19,7 +19,7 @@ from regard.models.convolutional import ByteNetConfig, ConvolutionalConfig
 from regard.models.recurrent import RecurrentConfig
 from regard.models.transformer import TransformerConfig
 from regard.nn.output import Loss, Output
-from regard.nn.state import State, Tree
+from regard.nn.state import Nested, State
 
 Member = Annotated[
     Union[TransformerConfig, RecurrentConfig, ConvolutionalConfig, ByteNetConfig],
@@ -143,5 +143,5 @@ def _join(states: Iterable[State]) -> State:
 
 
 def _part(state: State) -> list[State]:
-    shared, past = cast(tuple[Tree, ...], state.shared), cast(tuple[Tree, ...], state.past)
+    shared, past = cast(tuple[Nested, ...], state.shared), cast(tuple[Nested, ...], state.past)
     return [replace(state, shared=own, past=row) for own, row in zip(shared, past, strict=True)]

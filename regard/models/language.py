@@ -14,13 +14,12 @@ from regard.nn.blocks import BlockConfig, Embedding, SelfLayer
 from regard.nn.dropout import Dropout
 from regard.nn.embedding import embed
 from regard.nn.mixers import MixerKind, MixerSizes, check_mixers, in_turn
-from regard.nn.mixers.base import Memory
-from regard.nn.mixers.places import Reading
+from regard.nn.mixers.base import Cache
+from regard.nn.mixers.context import NextTokens
 from regard.nn.output import Projection
 from regard.nn.position import Position
-from regard.nn.recurrent import CellKind, Stack
-from regard.nn.recurrent import Memory as CellMemory
-from regard.nn.state import State, Tree
+from regard.nn.recurrent import CellKind, CellState, Stack
+from regard.nn.state import Nested, State
 
 OF_ATTENTION = (
     "inner",
@@ -147,13 +146,13 @@ class AttentionLanguage(Decoder):
         )
 
     def forward(self, tokens: Tensor, state: State) -> tuple[Tensor, State]:
-        shared = cast(tuple[Tree, ...], state.shared)
-        seen, past = cast(tuple[Tensor, tuple[Tree, ...]], state.past)
-        reading = Reading(tokens, state.length, len(tokens) // state.copies, seen)
+        shared = cast(tuple[Nested, ...], state.shared)
+        seen, past = cast(tuple[Tensor, tuple[Nested, ...]], state.past)
+        reading = NextTokens(tokens, state.length, len(tokens) // state.copies, seen)
         x = self.embedding(tokens, state.length)  # (R, T, D)
         memories = []
         for layer, *kept in zip(self.layers, shared, past, strict=True):
-            x, memory = cast(SelfLayer, layer).read(x, Memory(*kept), reading)
+            x, memory = cast(SelfLayer, layer).read(x, Cache(*kept), reading)
             memories.append(memory)
         return self.norm(x, reading), state.advance(
             past=(reading.own if self.uses_columns else seen, tuple(m.past for m in memories)),
@@ -182,5 +181,5 @@ class RecurrentLanguage(Decoder):
         return State(shared=(), past=self.stack.start(c))
 
     def forward(self, tokens: Tensor, state: State) -> tuple[Tensor, State]:
-        s, past = self.stack(self.words(tokens), cast(tuple[CellMemory, ...], state.past))
+        s, past = self.stack(self.words(tokens), cast(tuple[CellState, ...], state.past))
         return self.dropout(s), state.advance(past, by=tokens.shape[1])

@@ -17,8 +17,8 @@ from regard.nn.embedding import Tying, share_embeddings
 from regard.nn.linear import linear
 from regard.nn.output import Projection
 from regard.nn.position import Position
-from regard.nn.recurrent import CellKind, Memory, Reading, Stack, ends, turn
-from regard.nn.scores import Attention, Prepared, ScoreKind, build_score
+from regard.nn.recurrent import CellKind, CellState, RecurrentLayer, Stack, ends, reversed_positions
+from regard.nn.scores import Prepared, ScoreKind, SourceAttention, build_score
 from regard.nn.state import State
 
 Direction = Literal["forward", "backward", "both"]
@@ -100,14 +100,14 @@ class RecurrentEncoder(Encoder):
         super().__init__()
         self.words = _words(config, tokens)
         self.first, *upper = (
-            Reading(config.cell, config.width, config.forwards) for _ in range(config.layers)
+            RecurrentLayer(config.cell, config.width, config.forwards) for _ in range(config.layers)
         )
         self.upper = nn.ModuleList(upper)
         self.residual = config.residual
         self.dropout = Dropout(config.dropout)
 
     def forward(self, source: Padded) -> Encoded:
-        backwards = turn(source.mask)
+        backwards = reversed_positions(source.mask)
         x = self.first(self.words(source.values), backwards)  # (B, S, D)
         for layer in self.upper:
             written = layer(self.dropout(x), backwards)
@@ -137,7 +137,7 @@ class FixedContext(Decoder):
     def forward(self, tokens: Tensor, state: State) -> tuple[Tensor, State]:
         y = self.words(tokens)  # (R, T, D)
         c = cast(Tensor, state.shared).repeat_interleave(state.copies, dim=0)[:, None].expand_as(y)
-        s, past = self.stack(torch.cat([y, c], dim=-1), cast(tuple[Memory, ...], state.past))
+        s, past = self.stack(torch.cat([y, c], dim=-1), cast(tuple[CellState, ...], state.past))
         read = self.readout(torch.cat([s, c, y], dim=-1)).tanh()
         return self.dropout(read), state.advance(past, by=tokens.shape[1])
 
@@ -153,7 +153,7 @@ class AttentionBefore(Decoder):
         super().__init__()
         self.forwards = config.forwards
         self.words = _words(config, tokens)
-        self.attention = Attention(build_score(config.score, config.width))
+        self.attention = SourceAttention(build_score(config.score, config.width))
         self.stack = _stack(config, inputs=2 * config.width)
         self.readout = linear(3 * config.width, config.width)
         self.dropout = Dropout(config.dropout)
@@ -165,7 +165,7 @@ class AttentionBefore(Decoder):
 
     def forward(self, tokens: Tensor, state: State) -> tuple[Tensor, State]:
         prepared = cast(Prepared, state.shared)
-        past = cast(tuple[Memory, ...], state.past)
+        past = cast(tuple[CellState, ...], state.past)
         y = self.words(tokens)  # (R, T, D)
         entered, of_context = self.stack.split(y)
         found, written = [], []
@@ -191,7 +191,7 @@ class AttentionAfter(Decoder):
         self.forwards = config.forwards
         self.words = _words(config, tokens)
         self.stack = _stack(config, inputs=config.width)
-        self.attention = Attention(build_score(config.score, config.width))
+        self.attention = SourceAttention(build_score(config.score, config.width))
         self.readout = linear(2 * config.width, config.width)
         self.dropout = Dropout(config.dropout)
 
@@ -201,7 +201,7 @@ class AttentionAfter(Decoder):
         return State(shared=prepared, past=self.stack.start(c))
 
     def forward(self, tokens: Tensor, state: State) -> tuple[Tensor, State]:
-        s, past = self.stack(self.words(tokens), cast(tuple[Memory, ...], state.past))
+        s, past = self.stack(self.words(tokens), cast(tuple[CellState, ...], state.past))
         a = self.attention(s, cast(Prepared, state.shared))  # (R, T, D)
         read = self.readout(torch.cat([a, s], dim=-1)).tanh()
         return self.dropout(read), state.advance(past, by=tokens.shape[1])
@@ -219,7 +219,7 @@ class InputFeeding(Decoder):
         self.forwards = config.forwards
         self.words = _words(config, tokens)
         self.stack = _stack(config, inputs=2 * config.width)
-        self.attention = Attention(build_score(config.score, config.width))
+        self.attention = SourceAttention(build_score(config.score, config.width))
         self.readout = linear(2 * config.width, config.width)
         self.dropout = Dropout(config.dropout)
 
@@ -230,7 +230,7 @@ class InputFeeding(Decoder):
 
     def forward(self, tokens: Tensor, state: State) -> tuple[Tensor, State]:
         prepared = cast(Prepared, state.shared)
-        past, r = cast(tuple[tuple[Memory, ...], Tensor], state.past)
+        past, r = cast(tuple[tuple[CellState, ...], Tensor], state.past)
         entered, of_fed = self.stack.split(self.words(tokens))
         read = []
         for known in entered:

@@ -13,11 +13,11 @@ from regard.nn.attention import KeysValues, additive_mask
 from regard.nn.blocks import BlockConfig, DecoderLayer, Placement, SelfLayer
 from regard.nn.embedding import Tying, share_embeddings
 from regard.nn.mixers import MixerKind, MixerSizes, check_mixers, in_turn
-from regard.nn.mixers.base import Memory
-from regard.nn.mixers.places import Reading
+from regard.nn.mixers.base import Cache
+from regard.nn.mixers.context import NextTokens
 from regard.nn.order import LineOrder, Order, TreeOrder
 from regard.nn.output import Projection
-from regard.nn.state import State, Tree
+from regard.nn.state import Nested, State
 
 
 class TransformerConfig(BlockConfig, Family):
@@ -152,14 +152,14 @@ class TransformerDecoder(Decoder):
 
     def forward(self, tokens: Tensor, state: State) -> tuple[Tensor, State]:
         prepared, mask, shared = cast(
-            tuple[tuple[KeysValues, ...], Tensor, tuple[Tree, ...]], state.shared
+            tuple[tuple[KeysValues, ...], Tensor, tuple[Nested, ...]], state.shared
         )
-        seen, past = cast(tuple[Tensor, tuple[Tree, ...]], state.past)
-        reading = Reading(tokens, state.length, len(mask), seen)
+        seen, past = cast(tuple[Tensor, tuple[Nested, ...]], state.past)
+        reading = NextTokens(tokens, state.length, len(mask), seen)
         x = self.embedding(tokens, state.length)  # (R, T, D)
         memories = []
         for layer, source, *kept in zip(self.layers, prepared, shared, past, strict=True):
-            x, memory = layer(x, source, mask, Memory(*kept), reading)
+            x, memory = layer(x, source, mask, Cache(*kept), reading)
             memories.append(memory)
         return self.norm(x, reading), state.advance(
             past=(reading.own if self.uses_columns else seen, tuple(m.past for m in memories)),

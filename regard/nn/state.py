@@ -13,8 +13,6 @@ from typing_extensions import TypeVar
 Nested = Union[Tensor, "Growing", tuple["Nested", ...]]
 """Tensors in nested tuples, named or not; the first axis of every tensor is the batch."""
 
-Tree = Nested
-
 N = TypeVar("N", bound=Nested)
 Shared = TypeVar("Shared", bound=Nested, default=Any)
 Past = TypeVar("Past", bound=Nested, default=Any)
