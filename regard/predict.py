@@ -185,16 +185,19 @@ class Predictor:
 
     def _generate(self, task: Task) -> list[list[Hypothesis]]:
         prefix = None if task.prefixes is None else Padded.of(task.prefixes)
-        source = Padded.of(task.sources, task.heads)
-        return self.model.generate(source, self.search.seeded(task.number), prefix)
+        search = self.search.seeded(task.number)
+        if prefix is not None and not self.model.reads_source:  # it continues the lines themselves
+            nothing = Padded.of([[] for _ in task.prefixes or ()])
+            return self.model.generate(nothing, search, prefix, search.limits(prefix.lengths + 1))
+        return self.model.generate(Padded.of(task.sources, task.heads), search, prefix)
 
     def _sides(
         self, lines: list[str], heads: Optional[list[Heads]], prefixes: Optional[list[str]]
     ) -> tuple[Rows, Optional[Rows], Optional[Rows]]:
         """The sources with the heads of their pieces, and what the targets begin with.
 
-        Without a source the lines are what the targets begin with. They stand in its place too:
-        the model does not read them there, but they bound the length of its targets.
+        Without a source the lines are what the targets begin with; they are given twice, since
+        batches are made by the length of the sources.
         """
         if self.model.reads_source:
             forced = None if prefixes is None else self.tokenizers.target.encode(prefixes)

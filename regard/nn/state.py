@@ -1,4 +1,5 @@
-"""What a decoder remembers between two calls, in a form that search can handle blindly."""
+"""What an encoder hands to a decoder, and what a decoder remembers between two calls, in a form
+that search can handle without looking inside."""
 
 from __future__ import annotations
 
@@ -69,6 +70,16 @@ class Growing:
         room[:, :, self.length : length] = more
         taken[0] = length
         return Growing(room, length, taken)
+
+
+@dataclass(frozen=True)
+class Encoded:
+    """What an encoder made of the source: output (B, S, D), mask (B, S), false at padding, and
+    `final`, its own state after the last token, for decoders that continue from there."""
+
+    output: Tensor
+    mask: Tensor
+    final: Nested = ()
 
 
 @dataclass(frozen=True)
