@@ -1,4 +1,4 @@
-"""`regard demo`: from the built-in corpus to a translator that resolves pronouns, in minutes."""
+"""`regard demo`: trains a translator that resolves pronouns on the built-in corpus, in minutes."""
 
 from __future__ import annotations
 
@@ -29,16 +29,16 @@ STEPS = 2600
 
 
 def run_demo(folder: Path) -> None:
-    """Write the corpus, train, evaluate, translate the sentences of the notes, say what next."""
+    """Write the corpus, train, evaluate, translate two sentences, suggest what to try next."""
     console = Console(highlight=False)
     corpus_folder, run_folder = folder / "corpus", folder / "run"
-    with console.status("writing an English-German corpus from a grammar"):
+    with console.status("generating an English-German corpus from a grammar"):
         corpus = grammar.generate(PAIRS)
         if not (corpus_folder / "test.heads").exists():
             grammar.write(corpus, corpus_folder)
     console.print(
         f"A corpus of {PAIRS:,} English-German pairs is in {corpus_folder}. A small Transformer "
-        "learns from it now; it takes some minutes, and Ctrl-C loses nothing.",
+        "will now learn from it; this takes a few minutes, and Ctrl-C loses nothing.",
         soft_wrap=True,
     )
     train(
@@ -56,7 +56,7 @@ def run_demo(folder: Path) -> None:
         exact, pronouns = measure(predictor, corpus.test)
     console.print(f"\nOn {len(corpus.test):,} sentences it has never seen:")
     console.print(f"  exactly right      {exact:.1%}")
-    console.print(f"  the right pronoun  {pronouns:.1%}  (er, sie or es, by what 'it' refers to)\n")
+    console.print(f"  correct pronoun    {pronouns:.1%}  (er, sie or es, by what 'it' refers to)\n")
     for pair in grammar.STREET:
         translation = predictor(pair.source)
         verdict = "right" if translation == pair.target else f"wrong, it should be {pair.target}"
@@ -65,7 +65,7 @@ def run_demo(folder: Path) -> None:
 
 
 def measure(predictor: Predictor, pairs: list[grammar.Pair]) -> tuple[float, float]:
-    """The shares of exact translations, and of right pronouns where one had to be resolved."""
+    """The fraction of exact translations, and of correct pronouns where one had to be resolved."""
     translations = predictor([pair.source for pair in pairs])
     both = list(zip(pairs, translations, strict=True))
     exact = sum(pair.target == translation for pair, translation in both)
@@ -81,7 +81,7 @@ Try next:
   .venv/bin/regard evaluate {run} --source {corpus}/test.en --target {corpus}/test.de
   .venv/bin/regard look {run} "The animal didn't cross the street because it was too wide." --open
   .venv/bin/regard info {run}
-Your own files, one sentence a line:
+Your own files, one sentence per line:
   .venv/bin/regard train tiny --source train.en --target train.de --run runs/mine --minutes 30
   .venv/bin/regard translate runs/mine --input new.en --output new.de
 """

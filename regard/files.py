@@ -79,9 +79,13 @@ def read_json(path: Path) -> dict[str, Any]:
     except OSError as error:
         raise UsageError(f"Cannot read {path}: {error.strerror or error}.") from None
     except (ValueError, RecursionError):
-        raise UsageError(f"{path} is not valid JSON: it is corrupt or was not written by regard.") from None
+        raise UsageError(
+            f"{path} is not valid JSON: it is corrupt or was not written by regard."
+        ) from None
     if not isinstance(value, dict):
-        raise UsageError(f"{path} is not a JSON object: it is corrupt or was not written by regard.")
+        raise UsageError(
+            f"{path} is not a JSON object: it is corrupt or was not written by regard."
+        )
     return value
 
 
