@@ -27,7 +27,7 @@ from regard.inspection.attention import (
 )
 from regard.inspection.search_tree import Node, Trace
 from regard.inspection.source import Source, padded, read_sources
-from regard.inspection.vectors import Neighbours, Part, Places, neighbours, places
+from regard.inspection.vectors import Neighbours, Part, PositionTable, neighbours, position_table
 from regard.inspection.words import Side, merge
 from regard.metrics.alignment import Links, pharaoh
 from regard.models.base import Model
@@ -67,7 +67,7 @@ class Look:
     tree_pieces: tuple[str, ...]  # one for each node
     source_neighbours: tuple[Neighbours, ...]
     target_neighbours: tuple[Neighbours, ...]
-    places: Optional[Places]
+    positions: Optional[PositionTable]
     attention_heads: AttentionHeads  # whose attention gives the alignment
 
     @property
@@ -181,7 +181,9 @@ def look(
         tree_pieces=tuple(sides.target.pieces([node.token for node in nodes])),
         source_neighbours=neighbours(model, "encoder", sides.source, source.ids),
         target_neighbours=neighbours(model, "decoder", sides.target, tokens),
-        places=places(model, part, min(shown, model.length_limit or shown), _most_heads(attention)),
+        positions=position_table(
+            model, part, min(shown, model.length_limit or shown), _most_heads(attention)
+        ),
         attention_heads=attention_heads or AttentionHeads(),
     )
 

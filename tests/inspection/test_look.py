@@ -219,14 +219,14 @@ def test_observing_a_search_changes_nothing() -> None:
 @pytest.mark.parametrize("position", ["sinusoidal", "learned", "rotary", "alibi", "shaw", "none"])
 def test_positions_have_a_picture(position: str) -> None:
     config = SMALL.changed(position=position)
-    places = look(untrained(config), TEXT).places
-    entrance = {"rotary": "turn", "alibi": "bias", "shaw": "bias"}.get(position, "add")
+    found = look(untrained(config), TEXT).positions
+    entrance = {"rotary": "rotate", "alibi": "bias", "shaw": "bias"}.get(position, "add")
     if position == "none":
-        assert places is None
+        assert found is None
         return
-    assert places is not None
-    assert places.entrance == entrance
-    assert np.ptp(places.table, axis=0).any()
+    assert found is not None
+    assert found.entrance == entrance
+    assert np.ptp(found.table, axis=0).any()
 
 
 def test_the_nearest_neighbours_are_nearest() -> None:

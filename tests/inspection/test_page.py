@@ -210,7 +210,7 @@ def test_the_search_and_the_tokens_are_shown(shown: Shown, found: Look) -> None:
     names = [each.text for each in shown.all("tr td:first-child")]
     assert names == [each.piece for each in found.written]
     shown.press("vectors", "Vectors")
-    assert len(shown.all("canvas.places")) == 1
+    assert len(shown.all("canvas.positions")) == 1
     assert shown.errors() == []
 
 

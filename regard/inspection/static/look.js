@@ -185,7 +185,7 @@ function neighbourTable(list) {
 
 function vectorsPanel(look) {
   const parts = [];
-  if (look.places) parts.push(...placesPicture(look.places));
+  if (look.positions) parts.push(...positionPicture(look.positions));
   for (const [side, list] of Object.entries(look.neighbours)) {
     if (!list.length) continue;
     parts.push(named("h2", `Nearest neighbours of the ${side}'s tokens, by the cosine of their vectors`));
@@ -194,19 +194,19 @@ function vectorsPanel(look) {
   return parts;
 }
 
-function placesPicture(places) {
-  const canvas = make("canvas", { class: "places" });
-  paintSigned(canvas, places.values, places.rows, places.columns);
+function positionPicture(positions) {
+  const canvas = make("canvas", { class: "positions" });
+  paintSigned(canvas, positions.values, positions.rows, positions.columns);
   const how = {
-    add: "the vector that is added to a token's at each place",
-    turn: "how queries and keys are turned at each place",
+    add: "the vector added to a token's at each position",
+    rotate: "how queries and keys are rotated at each position",
     bias: "what is added to the scores by distance",
   };
-  const far = (places.rows - 1) / 2;
-  const down = places.entrance === "bias" ? `${far} places before to ${far} after` : `${places.rows} places from the first`;
-  const axes = `Down: ${down}. Across: ${places.columns} columns.`;
+  const far = (positions.rows - 1) / 2;
+  const down = positions.entrance === "bias" ? `distances from -${far} to ${far}` : `the first ${positions.rows} positions`;
+  const axes = `Down: ${down}. Across: ${positions.columns} columns.`;
   return [
-    named("h2", `Positions: ${how[places.entrance]}`),
+    named("h2", `Positions: ${how[positions.entrance]}`),
     canvas,
     note(`${axes} Blue is above 0, orange below.`),
   ];

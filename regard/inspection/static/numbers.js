@@ -3,7 +3,7 @@
 /* What is computed from the data: weights unpacked, means, words instead of pieces, alignments. */
 
 const STEPS = 10000;
-const LEAST = 0.01;
+const MIN_LINK_WEIGHT = 0.01;
 
 async function unpack(text) {
   const letters = atob(text);
@@ -119,11 +119,11 @@ function alignWords(grid, method) {
   if (rows < 1 || columns < 1) return [];
   for (let row = 0; row < rows; row += 1) {
     const column = argmax(columns, (place) => grid.at(row, place));
-    if (grid.at(row, column) >= LEAST) forward.add(`${column}-${row}`);
+    if (grid.at(row, column) >= MIN_LINK_WEIGHT) forward.add(`${column}-${row}`);
   }
   for (let column = 0; column < columns; column += 1) {
     const row = argmax(rows, (place) => grid.at(place, column));
-    if (grid.at(row, column) >= LEAST) backward.add(`${column}-${row}`);
+    if (grid.at(row, column) >= MIN_LINK_WEIGHT) backward.add(`${column}-${row}`);
   }
   const both = new Set([...forward].filter((link) => backward.has(link)));
   const chosen = { argmax: forward, intersection: both };
