@@ -1,11 +1,11 @@
-"""How do time and memory of the mixers grow with the length of a line?
+"""How time and memory of the mixers grow with sequence length.
 
 python -m benchmarks.mixers [--lengths 256,1024,4096] [--output FILE.json] [--picture FILE.svg]
 
-One encoder layer reads one line of n places, some of them padding, forward and backward, for each
-mixer and each n in a process of its own. Prints seconds, peak memory, the exponent of growth
-(the slope of log time on log n) and the n from which on a mixer is faster than full attention.
-"full" is the fused kernel, "explicit" the same with all weights made.
+Forward and backward pass of one encoder layer over one sequence of n positions, some of them
+padding; every mixer and n in its own process. Prints seconds, peak memory, the exponent of growth
+(the slope of log time against log n), and the n above which a mixer is faster than full attention.
+"full" is the fused kernel; "explicit" computes the same and materialises all weights.
 """
 
 from __future__ import annotations
@@ -32,17 +32,17 @@ COLOURS = ("#1f6feb", "#8250df", "#d1242f", "#1a7f37", "#bf8700", "#57606a")
 WIDTH, INNER, HEADS = 128, 256, 4
 LENGTHS = tuple(2**power for power in range(8, 15))
 SECONDS = 2.0
-"""At least so long, and three times, each is measured; the best counts."""
+"""Each measurement is repeated for at least this long and three times; the best one counts."""
 
 Point = dict[str, float]
 
 
 def measure(kind: str, length: int) -> Point:
-    """Seconds of one pass there and back, and the megabytes it needs beyond the layer's own."""
+    """Seconds of a forward and backward pass, and its peak memory beyond that of the layer."""
     torch.manual_seed(0)
-    anatomy = BlockConfig(width=WIDTH, inner=INNER, heads=HEADS, dropout=0.0, max_length=length)
+    config = BlockConfig(width=WIDTH, inner=INNER, heads=HEADS, dropout=0.0, max_length=length)
     mixer: Any = "full" if kind == "explicit" else kind
-    layer = SelfLayer(anatomy, mixer, 0)
+    layer = SelfLayer(config, mixer, 0)
     x = torch.randn(1, length, WIDTH, requires_grad=True)
     real = torch.arange(length)[None] < length - length // 16
     before = peak()
@@ -56,12 +56,12 @@ def measure(kind: str, length: int) -> Point:
 
 
 def peak() -> float:
-    """The most memory this process has had, in MB."""
+    """Peak resident memory of this process, in MB."""
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 
 
 def too_large(kind: str, length: int, gigabytes: float) -> bool:
-    """The weights, their exponentials and their gradients, each (H, n, n)."""
+    """Whether scores, weights and gradients, each (H, n, n), would exceed the limit."""
     return kind == "explicit" and 5 * 4 * HEADS * length**2 > gigabytes * 2**30
 
 
@@ -73,7 +73,7 @@ def in_own_process(kind: str, length: int) -> Point:
 
 
 def exponent(times: dict[int, float]) -> float:
-    """The slope of log time on log n, over the longer half, where what is constant counts less."""
+    """Slope of log time against log n over the longer half, where constant costs matter less."""
     chosen = sorted(times)[len(times) // 2 :] if len(times) > 3 else sorted(times)
     if len(chosen) < 2:
         return math.nan
@@ -84,7 +84,7 @@ def exponent(times: dict[int, float]) -> float:
 
 
 def crossing(full: dict[int, float], other: dict[int, float]) -> float | None:
-    """The n from which on `other` is faster, on straight lines between the measured points."""
+    """The n above which `other` is faster, interpolated on logarithmic axes."""
     shared = sorted(full.keys() & other.keys())
     ahead = [math.log(other[n] / full[n]) for n in shared]
     if not shared or ahead[-1] >= 0:
@@ -146,7 +146,7 @@ def _chart(title: str, lines: dict[str, list[tuple[int, float]]]) -> str:
 def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--lengths", default=",".join(map(str, LENGTHS)))
-    parser.add_argument("--gigabytes", type=float, default=6.0, help="leave out what needs more")
+    parser.add_argument("--gigabytes", type=float, default=6.0, help="skip what needs more")
     parser.add_argument("--one", choices=KINDS, help="measure this mixer here, print JSON")
     parser.add_argument("--output", type=Path)
     parser.add_argument("--picture", type=Path)
@@ -170,7 +170,7 @@ def main() -> None:
     ahead = {kind: crossing(times["full"], times[kind]) for kind in KINDS if kind != "full"}
     for kind in KINDS:
         faster = ahead.get(kind)
-        text = f", faster than full from n = {faster:.0f}" if faster else ""
+        text = f", faster than full above n = {faster:.0f}" if faster else ""
         print(f"{kind:10} time grows as n^{growth[kind]:.2f}{text}")
     if chosen.output:
         facts = {"width": WIDTH, "inner": INNER, "heads": HEADS, "threads": torch.get_num_threads()}

@@ -34,7 +34,7 @@ def run_demo(folder: Path) -> None:
     corpus_folder, run_folder = folder / "corpus", folder / "run"
     with console.status("generating an English-German corpus from a grammar"):
         corpus = grammar.generate(PAIRS)
-        if not (corpus_folder / "test.heads").exists():
+        if not (corpus_folder / "test.trees").exists():
             grammar.write(corpus, corpus_folder)
     console.print(
         f"A corpus of {PAIRS:,} English-German pairs is in {corpus_folder}. A small Transformer "
@@ -64,7 +64,7 @@ def run_demo(folder: Path) -> None:
     console.print(_next_steps(run_folder, corpus_folder), markup=False, soft_wrap=True)
 
 
-def measure(predictor: Predictor, pairs: list[grammar.Pair]) -> tuple[float, float]:
+def measure(predictor: Predictor, pairs: list[grammar.Example]) -> tuple[float, float]:
     """The fraction of exact translations, and of correct pronouns where one had to be resolved."""
     translations = predictor([pair.source for pair in pairs])
     both = list(zip(pairs, translations, strict=True))

@@ -42,7 +42,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def files(folder: Path, *parts: str) -> dict[str, Path]:
     """Those of some parts, as `regard.ladder` takes them."""
-    kinds = {"source": "en", "target": "de", "source_heads": "heads"}
+    kinds = {"source": "en", "target": "de", "source_heads": "trees"}
     prefixes = {"train": "", "valid": "valid_", "test": "test_"}
     return {
         f"{prefixes[part]}{name}": folder / f"{part}.{ending}"
@@ -85,7 +85,7 @@ def watched(monkeypatch: pytest.MonkeyPatch) -> type[Watched]:
 
 def trees(folder: Path, part: str) -> Trees:
     sources, heads = (
-        (folder / f"{part}.{ending}").read_text().splitlines() for ending in ("en", "heads")
+        (folder / f"{part}.{ending}").read_text().splitlines() for ending in ("en", "trees")
     )
     numbers = (tuple(map(int, line.split())) for line in heads)
     return dict(zip(sources, numbers, strict=True))
@@ -217,7 +217,7 @@ def test_a_bad_tree_is_found_before_anything_is_trained(
     part: str, tmp_path: Path, folder: Path
 ) -> None:
     (name,) = (n for n in files(folder, part) if n.endswith("heads"))
-    lines = (folder / f"{part}.heads").read_text().splitlines()
+    lines = (folder / f"{part}.trees").read_text().splitlines()
     bad = write_lines(tmp_path / "bad", [*lines[:4], "9 9", *lines[5:]])
     for parts in (("train", "valid", "test"), tuple({"train", part})):
         with at_step(1, crash), pytest.raises(UsageError, match="bad:5 "):

@@ -181,7 +181,7 @@ def corpus(
     seed: Annotated[int, typer.Option(min=0)] = 1,
 ) -> None:
     """Write a corpus that ships with regard: train, valid and test files."""
-    from regard.corpora.shelf import write_corpus
+    from regard.corpora.registry import write_corpus
 
     write_corpus(name, output, pairs, seed)
     say(f"Wrote {pairs:,} training pairs, and valid and test, to {output}.")
