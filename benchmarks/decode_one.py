@@ -24,7 +24,8 @@ from regard.data.store import Store
 from regard.models.base import EncoderDecoder
 from regard.models.transformer import TransformerConfig
 from regard.nn.fast.layout import lay_out_for_search
-from regard.processes.pool import at_once, cores
+from regard.processes.cores import cores
+from regard.processes.pool import worker_map
 from regard.search.beam import Beam
 from regard.training.journal import Journal
 
@@ -67,7 +68,7 @@ def regard(beam: int, folder: Path) -> Decode:
         assert all(len(best[0].tokens) == LENGTH for best in found)
         return len(found)
 
-    run = _open.enter_context(at_once(work, cores()))
+    run = _open.enter_context(worker_map(work, cores()))
     return lambda rows: list(run(rows[i : i + ROWS] for i in range(0, len(rows), ROWS)))
 
 

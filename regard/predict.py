@@ -23,7 +23,7 @@ from regard.data.trees import (
 )
 from regard.errors import UsageError
 from regard.models.base import Model
-from regard.processes.pool import at_once
+from regard.processes.pool import worker_map
 from regard.search.base import Hypothesis, Search
 from regard.search.sample import Sample
 
@@ -135,7 +135,7 @@ class Predictor:
                     raise UsageError("There are fewer prefixes than lines: give one a line each.")
                 if workers < self.workers and len(window) >= MANY:
                     workers = self.workers
-                    generate = stack.enter_context(at_once(self._generate, workers))
+                    generate = stack.enter_context(worker_map(self._generate, workers))
                 beside = self._beside(window, trees, first)
                 yield from self._window(first, window, beside, forced, generate, workers)
                 first += len(window)

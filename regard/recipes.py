@@ -20,7 +20,7 @@ from regard.models.transformer import TransformerConfig
 from regard.search.beam import Beam
 from regard.training.average import AverageSettings
 from regard.training.optimizers import OptimizerSettings
-from regard.training.trainer import TrainingSettings
+from regard.training.settings import TrainingSettings
 
 
 class Budget(Settings):

@@ -76,7 +76,7 @@ def translate(
     from regard.data.corpus import read_beside, read_plain
     from regard.data.trees import must_fit
     from regard.predict import WINDOW
-    from regard.processes.pool import cores
+    from regard.processes.cores import cores
     from regard.runs.folder import Run
 
     experiment = Run.open(run)

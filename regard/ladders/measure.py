@@ -23,7 +23,7 @@ from regard.data.trees import Heads
 from regard.metrics.text import Score, TextMetrics, bleu, piece_perplexity, word_perplexity
 from regard.nn.fast.layout import lay_out_for_search
 from regard.predict import Predictor
-from regard.processes.pool import cores
+from regard.processes.cores import cores
 from regard.runs.folder import Run
 from regard.training.checkpoint import Checkpoint
 

@@ -21,7 +21,7 @@ from regard.metrics.text import (
     word_perplexity,
 )
 from regard.predict import Predictor
-from regard.processes.pool import cores
+from regard.processes.cores import cores
 from regard.runs.folder import Run
 from regard.runs.prepare import Files, PathLike
 from regard.search.base import Search

@@ -30,7 +30,7 @@ from regard.models.weights import collect, install
 from regard.nn.fast.int8 import use_int8
 from regard.nn.fast.layout import lay_out_for_search
 from regard.predict import BATCH_TOKENS, Predictor
-from regard.processes.pool import cores
+from regard.processes.cores import cores
 from regard.recipes import Config
 from regard.search.base import Search
 from regard.training.checkpoint import Checkpoint, Checkpoints

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 import torch
 
+import regard
 from regard.errors import RegardError
 from regard.training import checkpoint as module
 from regard.training.checkpoint import Checkpoints
@@ -59,6 +60,7 @@ def test_the_manifest_lists_what_the_protocol_asks_for(checkpoints: Checkpoints)
     assert manifest["step"] == 5
     assert manifest["config"] == "c"
     assert manifest["data"] == {"train": ["d"]}
+    assert manifest["regard"] == regard.__version__
     assert manifest["torch"] == torch.__version__
     assert manifest["threads"] == torch.get_num_threads()
     assert json.loads((checkpoints.folder / "latest.json").read_bytes()) == {"step": 5}
@@ -148,7 +150,7 @@ def test_a_damaged_best_is_said_and_the_latest_used(
     assert best is not None
     assert best.step == 3
     assert len(said) == 1
-    assert "damaged" in said[0]
+    assert "corrupt" in said[0]
 
 
 def test_a_damaged_latest_falls_back_to_the_one_before_and_says_why(
@@ -163,7 +165,9 @@ def test_a_damaged_latest_falls_back_to_the_one_before_and_says_why(
     found = checkpoints.latest()
     assert found is not None
     assert found.step == 1
-    assert said == [f"{path} was damaged: its hash has changed. Falling back to the one before."]
+    assert said == [
+        f"{path} is corrupt: its hash has changed. Falling back to the previous checkpoint."
+    ]
 
 
 def test_after_a_fall_back_the_good_ones_are_kept_and_the_damaged_removed(
@@ -182,7 +186,7 @@ def test_after_a_fall_back_the_good_ones_are_kept_and_the_damaged_removed(
 def test_when_all_are_damaged_it_says_what_to_do(checkpoints: Checkpoints) -> None:
     save(checkpoints, 1)
     (checkpoints.folder / "step-1" / "manifest.json").unlink()
-    with pytest.raises(RegardError, match="restore the folder from a copy"):
+    with pytest.raises(RegardError, match="restore the folder from a backup"):
         checkpoints.latest()
 
 
