@@ -18,6 +18,7 @@ from torch import Tensor, nn
 from benchmarks.peers import marian
 from benchmarks.workload import DROPOUT, SIZES, VOCABULARY, Size, batches
 from regard.data.batch import BOS, PAD, Batch
+from regard.data.parallel import Parallel
 from regard.runs.train import train
 from regard.training.journal import Journal
 
@@ -99,17 +100,14 @@ def regard(name: str, workload: Path, folder: Path) -> None:
     """`regard train` itself, with all it does at a step, on the same tokenizer and batches."""
     train(
         name,
-        source=workload / "train.source",
-        target=workload / "train.target",
-        valid_source=workload / "valid.source",
-        valid_target=workload / "valid.target",
+        Parallel(workload / "train.source", workload / "train.target"),
+        valid=Parallel(workload / "valid.source", workload / "valid.target"),
         tokenizer=workload,
         run=folder / "run",
         steps=LENGTH,
         settings=[
             f"model.dropout={DROPOUT}",
             "training.dropout_start=1",
-            "training.agreement=0",
             "batch.tokens=4096",
             "training.metric=loss",
             f"training.validate_every={LENGTH}",

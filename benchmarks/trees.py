@@ -4,7 +4,7 @@ python -m benchmarks.trees --treebank DIR --texts train.en.gz val.en.gz --output
 
 Syntax positions read the head of each source word, and Multi30k comes without. spaCy's parser is
 trained here on lower-cased sentences of a Universal Dependencies treebank (files named
-*-train.conllu.gz and *-dev.conllu.gz), and writes train.en.heads.gz for train.en.gz and so on, one
+*-train.conllu.gz and *-dev.conllu.gz), and writes train.en.trees.gz for train.en.gz and so on, one
 number for each word between spaces. What it gets right is printed for the treebank's dev part.
 """
 
@@ -116,7 +116,7 @@ def main() -> None:
     chosen.output.mkdir(parents=True, exist_ok=True)
     for text in chosen.texts:
         with gzip.open(text, "rt", encoding="utf-8") as lines:
-            write_heads(learned, lines, chosen.output / f"{text.name.removesuffix('.gz')}.heads.gz")
+            write_heads(learned, lines, chosen.output / f"{text.name.removesuffix('.gz')}.trees.gz")
 
 
 if __name__ == "__main__":

@@ -53,20 +53,19 @@ def budget(chosen: argparse.Namespace, minutes: float) -> Budget:
 def measure(
     task: Task, variant: str, run: Path, settings: Sequence[str], seed: int, length: Budget
 ) -> dict[str, Any]:
-    """Train, or go on with, a run, and count the exact answers on test and validation data."""
+    """Train or resume a run, and count the exact answers on test and validation data."""
     began = time.time()
     trained = regard.train(
         "tiny",
+        regard.Parallel(pairs=task.train),
         run=run,
-        pairs=task.train,
-        valid_pairs=task.valid,
+        valid=regard.Parallel(pairs=task.valid),
         steps=length.steps,
         minutes=length.minutes,
-        seed=seed,
-        settings=settings,
+        settings=[f"training.seed={seed}", *settings],
     )
     passed = (time.time() - began) / 60
-    test, valid = regard.evaluate(run, pairs=task.test), regard.evaluate(run)
+    test, valid = regard.evaluate(run, regard.Parallel(pairs=task.test)), regard.evaluate(run)
     return {
         "task": task.name,
         "variant": variant,

@@ -7,6 +7,7 @@ from pathlib import Path
 from rich.console import Console
 
 from regard.corpora import grammar
+from regard.data.parallel import Parallel
 from regard.predict import Predictor
 from regard.runs.folder import Run
 from regard.runs.train import train
@@ -34,7 +35,7 @@ def run_demo(folder: Path) -> None:
     corpus_folder, run_folder = folder / "corpus", folder / "run"
     with console.status("writing an English-German corpus from a grammar"):
         corpus = grammar.generate(PAIRS)
-        if not (corpus_folder / "test.heads").exists():
+        if not (corpus_folder / "test.trees").exists():
             grammar.write(corpus, corpus_folder)
     console.print(
         f"A corpus of {PAIRS:,} English-German pairs is in {corpus_folder}. A small Transformer "
@@ -43,11 +44,9 @@ def run_demo(folder: Path) -> None:
     )
     train(
         "tiny",
+        Parallel(corpus_folder / "train.en", corpus_folder / "train.de"),
         run=run_folder,
-        source=corpus_folder / "train.en",
-        target=corpus_folder / "train.de",
-        valid_source=corpus_folder / "valid.en",
-        valid_target=corpus_folder / "valid.de",
+        valid=Parallel(corpus_folder / "valid.en", corpus_folder / "valid.de"),
         steps=STEPS,
         settings=SETTINGS,
     )
@@ -81,7 +80,7 @@ Try next:
   .venv/bin/regard evaluate {run} --source {corpus}/test.en --target {corpus}/test.de
   .venv/bin/regard look {run} "The animal didn't cross the street because it was too wide." --open
   .venv/bin/regard info {run}
-Your own files, one sentence a line:
+Your own files, one sentence per line:
   .venv/bin/regard train tiny --source train.en --target train.de --run runs/mine --minutes 30
   .venv/bin/regard translate runs/mine --input new.en --output new.de
 """

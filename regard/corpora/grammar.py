@@ -177,7 +177,7 @@ def right_pronoun(pair: Pair, translation: str) -> bool:
 
 
 def write(corpus: Corpus, folder: Path) -> None:
-    """Write four files for each part: .en, .de, .align in Pharaoh format, and .heads, in which
+    """Write four files for each part: .en, .de, .align in Pharaoh format, and .trees, in which
     words count from 1 and 0 is the root, as --source-heads reads them."""
     folder.mkdir(parents=True, exist_ok=True)
     for part, pairs in (("train", corpus.train), ("valid", corpus.valid), ("test", corpus.test)):
@@ -185,7 +185,7 @@ def write(corpus: Corpus, folder: Path) -> None:
             "en": [pair.source for pair in pairs],
             "de": [pair.target for pair in pairs],
             "align": [" ".join(f"{a}-{b}" for a, b in pair.alignment) for pair in pairs],
-            "heads": [" ".join(str(head + 1) for head in pair.heads) for pair in pairs],
+            "trees": [" ".join(str(head + 1) for head in pair.heads) for pair in pairs],
         }
         for suffix, lines in columns.items():
             write_text(folder / f"{part}.{suffix}", "".join(line + "\n" for line in lines))

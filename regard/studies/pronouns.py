@@ -10,11 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from regard.corpora.grammar import Pair
+from regard.data.line import Line
+from regard.data.words import Side, merge
 from regard.errors import UsageError
-from regard.inspection import aligning
 from regard.inspection.alignment import every_head
-from regard.inspection.attention import Attention, Kind
-from regard.inspection.words import Side, merge
+from regard.nn.captured import Attention, Kind
 from regard.predict import Predictor
 
 
@@ -39,11 +39,8 @@ def resolving_heads(predictor: Predictor, pairs: Sequence[Pair]) -> list[Resolvi
     cross: from the German pronoun while it is written. encoder: from the English "it".
     """
     riddles = [pair for pair in pairs if None not in (pair.pronoun, pair.antecedent, pair.rival)]
-    texts = [
-        aligning.Pair(pair.source, pair.target, _heads(pair) if predictor.reads_heads else None)
-        for pair in riddles
-    ]
-    found = list(aligning.each_pair(predictor, texts, _between_words, None))
+    texts = [(Line(pair.source, _tree(pair)), pair.target) for pair in riddles]
+    found = list(predictor.attend(texts, _between_words, None))
     if not riddles or found[0] is None:
         raise UsageError(
             "There is no riddle among these pairs: give some with a pronoun to resolve."
@@ -62,8 +59,8 @@ def resolving_heads(predictor: Predictor, pairs: Sequence[Pair]) -> list[Resolvi
     return sorted(ranked, key=lambda each: (-each.right, -each.weight))
 
 
-def _heads(pair: Pair) -> list[int]:
-    return [head + 1 for head in pair.heads]  # the grammar counts from 0
+def _tree(pair: Pair) -> tuple[int, ...]:
+    return tuple(head + 1 for head in pair.heads)  # the grammar counts from 0
 
 
 def _between_words(attention: Attention, source: Side, target: Side) -> Optional[Attention]:

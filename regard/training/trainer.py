@@ -15,7 +15,7 @@ from torch import Tensor
 
 from regard.config import Settings
 from regard.data.batch import Batch
-from regard.data.store import Batches, Place
+from regard.data.store import Batches, Offset
 from regard.errors import RegardError
 from regard.models.base import Model
 from regard.models.weights import all_finite, collect, install
@@ -63,7 +63,7 @@ class Progress:
     """All that training needs to go on, apart from tensors; plain numbers, so JSON keeps it."""
 
     step: int = 0
-    place: dict[str, int] = field(default_factory=lambda: asdict(Place()))
+    offset: dict[str, int] = field(default_factory=lambda: asdict(Offset()))
     best: Optional[float] = None
     best_loss: float = math.inf  # decides between equal scores
     best_step: int = 0
@@ -145,7 +145,7 @@ class Trainer:
 
     def _loop(self) -> None:
         progress, settings = self.progress, self.settings
-        stream = self.batches.from_place(Place(**progress.place))
+        stream = self.batches.from_offset(Offset(**progress.offset))
         while not progress.finished and (progress.step < self.steps or progress.due):
             stopping = False
             if not progress.due:
@@ -167,7 +167,7 @@ class Trainer:
             if stopping:
                 return
 
-    def _update(self, stream: Iterator[tuple[Batch, Place]]) -> bool:
+    def _update(self, stream: Iterator[tuple[Batch, Offset]]) -> bool:
         """One step of the optimiser; true if this or another process was told to stop."""
         began = time.perf_counter()
         progress, settings = self.progress, self.settings
@@ -177,7 +177,7 @@ class Trainer:
         tokens = sum(batch.tokens for batch in batches)
         self._seed(step)
         gathered = [each.clone() for each in statistics(self.model)]
-        set_dropout(self.model, settings.dropout_at(progress.place["epoch"]))
+        set_dropout(self.model, settings.dropout_at(progress.offset["epoch"]))
         loss = self._backward([self.ranks.part(batch) for batch in batches], tokens)
         stop = 0.0 if self.stop_signal is None else 1.0
         parameters = list(self.model.parameters())
@@ -187,7 +187,7 @@ class Trainer:
             torch.nn.utils.clip_grad_norm_(parameters, settings.optimizer.clip or math.inf)
         )
         progress.step = step
-        progress.place = asdict(taken[-1][1])
+        progress.offset = asdict(taken[-1][1])
         if math.isfinite(loss) and math.isfinite(norm):
             for group in self.optimizer.param_groups:
                 group["lr"] = settings.optimizer.rate_at(step, self.steps)
@@ -413,7 +413,7 @@ class Trainer:
 
     def rehearse(self, seconds: float) -> float:
         """How long a step takes, measured on the first batches without learning from them."""
-        stream = self.batches.from_place(Place())
+        stream = self.batches.from_offset(Offset())
         before = {name: tensor.clone() for name, tensor in collect(self.model).items()}
         optimizer = self.settings.optimizer.build(self.model, self.ranks)
         took: list[float] = []
