@@ -18,6 +18,7 @@ from torch import Tensor, nn
 from benchmarks.peers import marian
 from benchmarks.workload import DROPOUT, SIZES, VOCABULARY, Size, batches
 from regard.data.batch import BOS, PAD, Batch
+from regard.data.parallel import Parallel
 from regard.runs.train import train
 from regard.training.journal import Journal
 
@@ -99,10 +100,8 @@ def regard(name: str, workload: Path, folder: Path) -> None:
     """`regard train` itself, with all its work per step, on the same tokenizer and batches."""
     train(
         name,
-        source=workload / "train.source",
-        target=workload / "train.target",
-        valid_source=workload / "valid.source",
-        valid_target=workload / "valid.target",
+        Parallel(workload / "train.source", workload / "train.target"),
+        valid=Parallel(workload / "valid.source", workload / "valid.target"),
         tokenizer=workload,
         run=folder / "run",
         steps=STEPS,

@@ -56,16 +56,15 @@ def measure(
     began = time.time()
     trained = regard.train(
         "tiny",
+        regard.Parallel(pairs=task.train),
         run=run,
-        pairs=task.train,
-        valid_pairs=task.valid,
+        valid=regard.Parallel(pairs=task.valid),
         steps=limit.steps,
         minutes=limit.minutes,
-        seed=seed,
-        settings=settings,
+        settings=[f"training.seed={seed}", *settings],
     )
     elapsed = (time.time() - began) / 60
-    test, valid = regard.evaluate(run, pairs=task.test), regard.evaluate(run)
+    test, valid = regard.evaluate(run, regard.Parallel(pairs=task.test)), regard.evaluate(run)
     return {
         "task": task.name,
         "variant": variant,

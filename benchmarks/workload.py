@@ -9,7 +9,7 @@ from pathlib import Path
 
 from regard.data.batch import Batch
 from regard.data.corpus import Pairs
-from regard.data.store import Batches, BatchSettings, Place, Store
+from regard.data.store import Batches, BatchSettings, Offset, Store
 from regard.data.tokenizer import TokenizerSettings
 from regard.data.tokenizers import Tokenizers
 
@@ -59,4 +59,4 @@ def batches(folder: Path, count: int, tokens: int = 4096) -> Iterator[Batch]:
     order = Batches(
         Store.open(folder / "store"), BatchSettings(tokens=tokens), Tokenizers.load(folder), 1
     )
-    return (batch for batch, _ in islice(order.from_place(Place()), count))
+    return (batch for batch, _ in islice(order.from_offset(Offset()), count))

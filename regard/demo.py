@@ -7,6 +7,7 @@ from pathlib import Path
 from rich.console import Console
 
 from regard.corpora import grammar
+from regard.data.parallel import Parallel
 from regard.predict import Predictor
 from regard.runs.folder import Run
 from regard.runs.train import train
@@ -43,11 +44,9 @@ def run_demo(folder: Path) -> None:
     )
     train(
         "tiny",
+        Parallel(corpus_folder / "train.en", corpus_folder / "train.de"),
         run=run_folder,
-        source=corpus_folder / "train.en",
-        target=corpus_folder / "train.de",
-        valid_source=corpus_folder / "valid.en",
-        valid_target=corpus_folder / "valid.de",
+        valid=Parallel(corpus_folder / "valid.en", corpus_folder / "valid.de"),
         steps=STEPS,
         settings=SETTINGS,
     )

@@ -8,6 +8,10 @@ from typing import Optional
 from pydantic import Field, model_validator
 
 from regard.config import Settings
+from regard.data.annotations import Kinds
+from regard.data.corpus import Pairs
+from regard.data.encoding import LENGTH_LIMIT
+from regard.data.parallel import Parallel
 from regard.data.store import BatchSettings
 from regard.data.tokenizer import TokenizerSettings
 from regard.errors import UsageError
@@ -83,9 +87,18 @@ class Config(Settings):
         return most if longest is None else min(most, longest - 1)
 
     @property
-    def reads_heads(self) -> bool:
-        """True for a model whose positions are places in the dependency tree of the source."""
-        return self.model.reads_trees
+    def length_limit(self) -> int:
+        """The most pieces of a line that are read when translating."""
+        return max(LENGTH_LIMIT, self.batch.max_length)
+
+    @property
+    def annotations(self) -> Kinds:
+        """What the model reads of the source besides the text."""
+        return self.model.annotations
+
+    def pairs_of(self, data: Parallel, part: str = "") -> Pairs:
+        """The pairs that a run of this config reads; `part` is the prefix of their options."""
+        return data.open_for(self.reads_source, self.annotations, part)
 
 
 def tiny() -> Config:

@@ -9,10 +9,10 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from regard.data.words import Side, merge
 from regard.errors import UsageError
-from regard.inspection.attention import Weights
-from regard.inspection.words import Side, merge
 from regard.metrics.alignment import Links
+from regard.nn.captured import Weights
 
 Method = Literal["argmax", "intersection", "grow-diag"]
 METHODS: tuple[Method, ...] = ("argmax", "intersection", "grow-diag")

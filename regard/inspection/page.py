@@ -15,11 +15,11 @@ from typing import Any
 
 import numpy as np
 
+from regard.data.words import RULE, Side
 from regard.files import write_text
-from regard.inspection.attention import KINDS, Kind
 from regard.inspection.look import Look
 from regard.inspection.vectors import Neighbours, PositionTable
-from regard.inspection.words import RULE, Side
+from regard.nn.captured import KINDS, Kind
 
 STEPS = 10000
 """Weights on the page are multiples of 1 / STEPS; `numbers.js` has the same constant."""

@@ -8,7 +8,7 @@ import random
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import cycle, islice
 from statistics import fmean, median
 from typing import Optional
@@ -17,17 +17,17 @@ import numpy as np
 import torch
 
 from regard.config import override
+from regard.data.line import Line, Pair
 from regard.data.store import Batches
 from regard.data.tokenizers import Tokenizers
-from regard.data.trees import Heads
 from regard.metrics.text import Score, TextMetrics, bleu, piece_perplexity, word_perplexity
 from regard.nn.fast.layout import lay_out_for_search
-from regard.predict import Predictor
+from regard.predict import BATCH_TOKENS, Predictor
 from regard.processes.cores import cores
 from regard.runs.folder import Run
 from regard.training.checkpoint import Checkpoint
 
-METHOD = 2
+METHOD = 3
 """Goes up when a number comes to mean something else, so that all rows are measured anew."""
 
 WIDE = 5
@@ -48,19 +48,25 @@ WHOLE = 2**31
 
 @dataclass(frozen=True)
 class Lines:
-    """The pairs that all variants are measured on, and a sentence that says what they are.
+    """The pairs that all variants are measured on, and a sentence that says what they are."""
 
-    The heads of the source words are for those variants that read them.
-    """
-
-    sources: list[str]
-    references: list[str]
+    pairs: list[Pair]
     origin: str
-    heads: Optional[list[Heads]] = None
 
-    def seen_by(self, run: Run) -> Lines:
-        """Without heads, unless the run reads them."""
-        return self if run.config.reads_heads else replace(self, heads=None)
+    @property
+    def sources(self) -> list[Line]:
+        return [pair.source for pair in self.pairs]
+
+    @property
+    def references(self) -> list[str]:
+        return [pair.target.text for pair in self.pairs]
+
+    def read_by(self, run: Run) -> Lines:
+        """Without the annotations that the run does not read."""
+        if run.config.annotations:
+            return self
+        plain = [pair._replace(source=Line(pair.source.text)) for pair in self.pairs]
+        return Lines(plain, self.origin)
 
 
 @dataclass(frozen=True)
@@ -116,35 +122,37 @@ def fingerprint(checkpoint: Checkpoint, lines: Lines, metrics: TextMetrics) -> s
     known: list[object] = [
         METHOD,
         checkpoint.manifest,
-        lines.sources,
-        lines.references,
+        [pair.lines for pair in lines.pairs],
         metrics.model_dump(),
     ]
-    if lines.heads is not None:
-        known.append(lines.heads)
     return hashlib.sha256(json.dumps(known, sort_keys=True).encode()).hexdigest()
 
 
 def measure(run: Run, lines: Lines, metrics: TextMetrics, say: Callable[[str], None]) -> Row:
-    """Every number of a trained run; the lines have heads if it reads them."""
+    """Every number of a trained run, on lines with the annotations that it reads."""
     model, checkpoint = run.model(say)
-    sides, search, trees = run.tokenizers(), run.config.search, run.config.reads_heads
+    sides, search = run.tokenizers(), run.config.search
     parameters = sum(parameter.numel() for parameter in model.parameters())
     lay_out_for_search(model)  # replaces weights, so they are counted before
     greedy = override(search, ["beam=1", "best=1", "scored=false"])
     wide = override(search, [f"beam={WIDE}", "best=1", "scored=true"])
-    draft, translate = (
-        Predictor(model, sides, each, workers=cores(), reads_heads=trees) for each in (greedy, wide)
+    draft, translate, timed = (
+        Predictor(
+            model, sides, each, tokens, run.config.length_limit, workers, run.config.annotations
+        )
+        for each, tokens, workers in (
+            (greedy, BATCH_TOKENS, cores()),
+            (wide, BATCH_TOKENS, cores()),
+            (greedy, WHOLE, 1),
+        )
     )
-    drafts = draft(lines.sources, lines.heads)
-    outputs = translate(lines.sources, lines.heads)
+    drafts, outputs = draft(lines.sources), translate(lines.sources)
     best = bleu(outputs, lines.references, metrics)
     by_piece, by_word = _perplexities(translate, lines)
-    if translate.cut:
-        say(f"Only the first {translate.length_limit} pieces of some long lines were read.")
+    if translate.truncated:
+        say(f"Truncated some long lines to their first {translate.length_limit} pieces.")
     steps = run.checkpoints(say).steps()[-1]
     speed, minutes = _training_time(run, sides, steps)
-    timed = Predictor(model, sides, greedy, WHOLE, reads_heads=trees)
     alone, together = _decoding_speeds(timed, lines)
     return Row(
         fingerprint=fingerprint(checkpoint, lines, metrics),
@@ -170,7 +178,7 @@ def _estimate(score: Score) -> Estimate:
 
 
 def _by_length(outputs: Sequence[str], lines: Lines, metrics: TextMetrics) -> tuple[Bucket, ...]:
-    words = [len(line.split()) for line in lines.sources]
+    words = [len(line.text.split()) for line in lines.sources]
     buckets = []
     for places in length_buckets(words):
         score = bleu(
@@ -199,10 +207,9 @@ def length_buckets(lengths: Sequence[int]) -> list[list[int]]:
 
 
 def _perplexities(predictor: Predictor, lines: Lines) -> tuple[float, Optional[float]]:
-    """A piece and a word; only the second compares models with different tokenizers."""
-    pairs = zip(lines.sources, lines.references, strict=True)
-    scored = list(predictor.score(pairs, lines.heads))
-    by_word = None if predictor.cut else word_perplexity(scored, lines.references).value
+    """Per piece and per word; only the second compares models with different tokenizers."""
+    scored = list(predictor.score(pair.lines for pair in lines.pairs))
+    by_word = None if predictor.truncated else word_perplexity(scored, lines.references).value
     return piece_perplexity(scored).value, by_word
 
 
@@ -226,18 +233,13 @@ def _training_time(
 
 def _decoding_speeds(predictor: Predictor, lines: Lines) -> tuple[float, float]:
     """One sentence at a time, and many."""
-    heads = None if lines.heads is None else dict(zip(lines.sources, lines.heads, strict=True))
-
-    def translate(batch: list[str]) -> list[str]:
-        return predictor(batch, None if heads is None else [heads[line] for line in batch])
-
     with _one_thread():
-        alone, together = (decoding_speed(translate, lines.sources, n) for n in (1, TOGETHER))
+        alone, together = (decoding_speed(predictor, lines.sources, n) for n in (1, TOGETHER))
     return alone, together
 
 
 def decoding_speed(
-    predictor: Callable[[list[str]], list[str]], lines: Sequence[str], size: int
+    predictor: Callable[[list[Line]], list[str]], lines: Sequence[Line], size: int
 ) -> float:
     """Sentences a second from text to text, `size` lines at a time, after one batch to warm up."""
     batches = _of_like_length(lines, size)
@@ -251,10 +253,10 @@ def decoding_speed(
     return done * size / (time.perf_counter() - began)
 
 
-def _of_like_length(lines: Sequence[str], size: int) -> list[list[str]]:
+def _of_like_length(lines: Sequence[Line], size: int) -> list[list[Line]]:
     """Full batches, some lines twice if need be, in an order that favours no length."""
     count = -(-len(lines) // size) * size
-    ranked = sorted(islice(cycle(lines), count), key=len)
+    ranked = sorted(islice(cycle(lines), count), key=lambda line: len(line.text))
     batches = [ranked[start : start + size] for start in range(0, count, size)]
     random.Random(1).shuffle(batches)
     return batches

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Optional
 
 from regard.config import check, differences, override
+from regard.data.parallel import Parallel, PathLike
 from regard.data.store import Batches
 from regard.drawing.curves import draw_curves
 from regard.errors import Interrupted, RegardError, UsageError
@@ -17,7 +18,7 @@ from regard.processes.peers import with_peers
 from regard.processes.ranks import Ranks
 from regard.recipes import Budget, Config, find_recipe
 from regard.runs.folder import Run
-from regard.runs.prepare import Files, PathLike, prepare, read_data
+from regard.runs.prepare import prepare, read_data
 from regard.runs.validate import validator
 from regard.training.display import Display
 from regard.training.records import Records
@@ -27,28 +28,20 @@ from regard.training.trainer import Trainer
 
 def train(
     recipe: Optional[str] = None,
+    data: Optional[Parallel] = None,
     *,
     run: PathLike,
-    source: Optional[PathLike] = None,
-    target: Optional[PathLike] = None,
-    pairs: Optional[PathLike] = None,
-    source_heads: Optional[PathLike] = None,
-    valid_source: Optional[PathLike] = None,
-    valid_target: Optional[PathLike] = None,
-    valid_pairs: Optional[PathLike] = None,
-    valid_source_heads: Optional[PathLike] = None,
+    valid: Optional[Parallel] = None,
     tokenizer: Optional[PathLike] = None,
     steps: Optional[int] = None,
     epochs: Optional[float] = None,
     minutes: Optional[float] = None,
-    save_every: Optional[int] = None,
-    seed: Optional[int] = None,
     settings: Sequence[str] = (),
     quiet: bool = False,
 ) -> Run:
     """Train a recipe on parallel text into a run folder; an existing run is resumed.
 
-    A language model is trained on a target alone.
+    A language model is trained on a target alone. Without `valid`, some pairs are held out.
     With `run` alone, an existing run is resumed from its folder.
     """
     path = Path(run)
@@ -58,10 +51,8 @@ def train(
             return _follow(path, ranks, display)
         with ExitStack() as stack:
             with _reporting_failure(ranks):
-                files = Files(source, target, pairs, source_heads)
-                valid = Files(valid_source, valid_target, valid_pairs, valid_source_heads)
-                config = _config(recipe, steps, epochs, minutes, save_every, seed, settings)
-                prepared = _prepared(path, config, files, valid, tokenizer, display)
+                config = _config(recipe, steps, epochs, minutes, settings)
+                prepared = _prepared(path, config, data, valid, tokenizer, display)
                 experiment = stack.enter_context(prepared)
                 processes = experiment.processes()
             together = stack.enter_context(with_peers(ranks, path, processes))
@@ -95,8 +86,8 @@ def _follow(path: Path, ranks: Ranks, display: Display) -> Run:
 def _prepared(
     path: Path,
     config: Optional[Config],
-    files: Files,
-    valid: Files,
+    data: Optional[Parallel],
+    valid: Optional[Parallel],
     tokenizer: Optional[PathLike],
     display: Display,
 ) -> Iterator[Run]:
@@ -106,22 +97,23 @@ def _prepared(
     """
     if config is None and not Run.exists(path):
         raise UsageError("Give a recipe, such as tiny, and the files to train on.")
-    if config is not None and not files.given():
+    if config is not None and not data:
         needed = "--source and --target, or --pairs" if config.reads_source else "--target"
         raise UsageError(f"Give the files to train on: {needed}.")
     created: Optional[Run] = None
     try:
         if Run.exists(path):
-            run, reading = _existing(path, config), None
+            run, checked = _existing(path, config), None
         else:
             assert config is not None
+            assert data is not None
             Run.check_free(path)
-            reading = read_data(config, files, valid, display)
+            checked = read_data(config, data, valid, display)
             run = created = Run.create(path, config)
         with run.locked():
-            if reading is None and files.given():
-                reading = read_data(run.config, files, valid, display)
-            prepare(run, reading, tokenizer, display)
+            if checked is None and data:
+                checked = read_data(run.config, data, valid, display)
+            prepare(run, checked, tokenizer, display)
             yield run
     except UsageError:
         if created is not None:
@@ -134,8 +126,6 @@ def _config(
     steps: Optional[int],
     epochs: Optional[float],
     minutes: Optional[float],
-    save_every: Optional[int],
-    seed: Optional[int],
     settings: Sequence[str],
 ) -> Optional[Config]:
     """The complete config, with all overrides; None if only a run was given."""
@@ -146,15 +136,10 @@ def _config(
             f"Give one budget only, not {' and '.join('--' + name for name in given)}."
         )
     if recipe is None:
-        if given or save_every is not None or seed is not None or settings:
+        if given or settings:
             raise UsageError("Give the recipe too, as when the run was started.")
         return None
-    assignments = []
-    if save_every is not None:
-        assignments.append(f"training.save_every={save_every}")
-    if seed is not None:
-        assignments.append(f"training.seed={seed}")
-    config = override(find_recipe(recipe), [*assignments, *settings])
+    config = override(find_recipe(recipe), settings)
     if given:
         config = config.changed(budget=check(Budget, given))
     return config

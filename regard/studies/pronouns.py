@@ -10,11 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from regard.corpora.grammar import Example
+from regard.data.line import Line
+from regard.data.words import Side, merge
 from regard.errors import UsageError
-from regard.inspection import aligning
 from regard.inspection.alignment import every_head
-from regard.inspection.attention import Attention, Kind
-from regard.inspection.words import Side, merge
+from regard.nn.captured import Attention, Kind
 from regard.predict import Predictor
 
 
@@ -43,11 +43,8 @@ def resolving_heads(predictor: Predictor, examples: Sequence[Example]) -> list[R
         for example in examples
         if None not in (example.pronoun, example.antecedent, example.distractor)
     ]
-    pairs = [
-        aligning.Pair(riddle.source, riddle.target, riddle.tree if predictor.reads_heads else None)
-        for riddle in riddles
-    ]
-    found = list(aligning.each_pair(predictor, pairs, _between_words, None))
+    pairs = [(Line(riddle.source, riddle.tree), riddle.target) for riddle in riddles]
+    found = list(predictor.attend(pairs, _between_words, None))
     if not riddles or found[0] is None:
         raise UsageError("No riddles among these examples: none has a pronoun to resolve.")
     kinds: tuple[Kind, Kind] = ("cross", "encoder")

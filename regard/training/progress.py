@@ -6,7 +6,7 @@ import math
 from dataclasses import asdict, dataclass, field
 from typing import Optional
 
-from regard.data.store import Place
+from regard.data.store import Offset
 
 
 @dataclass
@@ -14,7 +14,7 @@ class Progress:
     """Everything but tensors that resuming needs: plain numbers, stored as JSON."""
 
     step: int = 0
-    offset: dict[str, int] = field(default_factory=lambda: asdict(Place()))  # of the next batch
+    offset: dict[str, int] = field(default_factory=lambda: asdict(Offset()))  # of the next batch
     best: Optional[float] = None
     best_loss: float = math.inf  # decides between equal scores
     best_step: int = 0

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import torch
 
-from regard.data.store import Batches, Place
+from regard.data.store import Batches, Offset
 from regard.models.base import Model
 from regard.models.weights import collect, install
 from regard.processes.ranks import Ranks
@@ -25,7 +25,7 @@ def seconds_per_step(
 ) -> float:
     """The mean time of a step on the first batches, measured for some seconds; the model keeps its
     weights."""
-    stream = batches.from_place(Place())
+    stream = batches.from_offset(Offset())
     before = {name: tensor.clone() for name, tensor in collect(model).items()}
     optimizer, halving = settings.optimizer.build(model, ranks), Halving(model, note)
     parameters = list(model.parameters())

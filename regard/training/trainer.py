@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from regard.data.batch import Batch
-from regard.data.store import Batches, Place
+from regard.data.store import Batches, Offset
 from regard.errors import RegardError
 from regard.models.base import Model
 from regard.models.weights import collect, install
@@ -88,7 +88,7 @@ class Trainer:
 
     def _loop(self) -> None:
         progress, settings = self.progress, self.settings
-        stream = self.batches.from_place(Place(**progress.offset))
+        stream = self.batches.from_offset(Offset(**progress.offset))
         while not progress.finished and (progress.step < self.steps or progress.due):
             stopping = is_best = False
             if not progress.due:
@@ -108,7 +108,7 @@ class Trainer:
             if stopping:
                 return
 
-    def _update(self, stream: Iterator[tuple[Batch, Place]]) -> bool:
+    def _update(self, stream: Iterator[tuple[Batch, Offset]]) -> bool:
         """One step of the optimiser; true if this or another process was asked to stop."""
         began = time.perf_counter()
         progress, settings = self.progress, self.settings
