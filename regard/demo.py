@@ -29,7 +29,7 @@ STEPS = 2600
 
 
 def run_demo(folder: Path) -> None:
-    """Write the corpus, train, evaluate, translate the sentences of the notes, say what next."""
+    """Write the corpus, train, evaluate, translate two riddles, and suggest what to try next."""
     console = Console(highlight=False)
     corpus_folder, run_folder = folder / "corpus", folder / "run"
     with console.status("writing an English-German corpus from a grammar"):
@@ -38,7 +38,7 @@ def run_demo(folder: Path) -> None:
             grammar.write(corpus, corpus_folder)
     console.print(
         f"A corpus of {PAIRS:,} English-German pairs is in {corpus_folder}. A small Transformer "
-        "learns from it now; it takes some minutes, and Ctrl-C loses nothing.",
+        "is now trained on it; this takes some minutes, and Ctrl-C loses nothing.",
         soft_wrap=True,
     )
     train(
@@ -57,21 +57,23 @@ def run_demo(folder: Path) -> None:
     console.print(f"\nOn {len(corpus.test):,} sentences it has never seen:")
     console.print(f"  exactly right      {exact:.1%}")
     console.print(f"  the right pronoun  {pronouns:.1%}  (er, sie or es, by what 'it' refers to)\n")
-    for pair in grammar.STREET:
-        translation = predictor(pair.source)
-        verdict = "right" if translation == pair.target else f"wrong, it should be {pair.target}"
-        console.print(f"  {pair.source}\n  -> {translation}  ({verdict})")
+    for example in grammar.STREET:
+        translation = predictor(example.source)
+        verdict = (
+            "right" if translation == example.target else f"wrong, it should be {example.target}"
+        )
+        console.print(f"  {example.source}\n  -> {translation}  ({verdict})")
     console.print(_next_steps(run_folder, corpus_folder), markup=False, soft_wrap=True)
 
 
-def measure(predictor: Predictor, pairs: list[grammar.Example]) -> tuple[float, float]:
-    """The shares of exact translations, and of right pronouns where one had to be resolved."""
-    translations = predictor([pair.source for pair in pairs])
-    both = list(zip(pairs, translations, strict=True))
-    exact = sum(pair.target == translation for pair, translation in both)
-    asked = [(pair, translation) for pair, translation in both if pair.pronoun is not None]
-    right = sum(grammar.right_pronoun(pair, translation) for pair, translation in asked)
-    return exact / len(both), right / len(asked)
+def measure(predictor: Predictor, examples: list[grammar.Example]) -> tuple[float, float]:
+    """The shares of exact translations, and of right pronouns among the riddles."""
+    translations = predictor([example.source for example in examples])
+    answers = list(zip(examples, translations, strict=True))
+    exact = sum(example.target == translation for example, translation in answers)
+    riddles = [(each, text) for each, text in answers if each.pronoun is not None]
+    right = sum(grammar.right_pronoun(example, translation) for example, translation in riddles)
+    return exact / len(answers), right / len(riddles)
 
 
 def _next_steps(run: Path, corpus: Path) -> str:
@@ -81,7 +83,7 @@ Try next:
   .venv/bin/regard evaluate {run} --source {corpus}/test.en --target {corpus}/test.de
   .venv/bin/regard look {run} "The animal didn't cross the street because it was too wide." --open
   .venv/bin/regard info {run}
-Your own files, one sentence a line:
+Your own files, one sentence per line:
   .venv/bin/regard train tiny --source train.en --target train.de --run runs/mine --minutes 30
   .venv/bin/regard translate runs/mine --input new.en --output new.de
 """
