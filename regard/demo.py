@@ -56,21 +56,23 @@ def run_demo(folder: Path) -> None:
     console.print(f"\nOn {len(corpus.test):,} sentences it has never seen:")
     console.print(f"  exactly right      {exact:.1%}")
     console.print(f"  correct pronoun    {pronouns:.1%}  (er, sie or es, by what 'it' refers to)\n")
-    for pair in grammar.STREET:
-        translation = predictor(pair.source)
-        verdict = "right" if translation == pair.target else f"wrong, it should be {pair.target}"
-        console.print(f"  {pair.source}\n  -> {translation}  ({verdict})")
+    for example in grammar.STREET:
+        translation = predictor(example.source)
+        verdict = (
+            "right" if translation == example.target else f"wrong, it should be {example.target}"
+        )
+        console.print(f"  {example.source}\n  -> {translation}  ({verdict})")
     console.print(_next_steps(run_folder, corpus_folder), markup=False, soft_wrap=True)
 
 
-def measure(predictor: Predictor, pairs: list[grammar.Example]) -> tuple[float, float]:
-    """The fraction of exact translations, and of correct pronouns where one had to be resolved."""
-    translations = predictor([pair.source for pair in pairs])
-    both = list(zip(pairs, translations, strict=True))
-    exact = sum(pair.target == translation for pair, translation in both)
-    asked = [(pair, translation) for pair, translation in both if pair.pronoun is not None]
-    right = sum(grammar.right_pronoun(pair, translation) for pair, translation in asked)
-    return exact / len(both), right / len(asked)
+def measure(predictor: Predictor, examples: list[grammar.Example]) -> tuple[float, float]:
+    """The fraction of exact translations, and of correct pronouns among the riddles."""
+    translations = predictor([example.source for example in examples])
+    answers = list(zip(examples, translations, strict=True))
+    exact = sum(example.target == translation for example, translation in answers)
+    riddles = [(each, text) for each, text in answers if each.pronoun is not None]
+    right = sum(grammar.right_pronoun(example, translation) for example, translation in riddles)
+    return exact / len(answers), right / len(riddles)
 
 
 def _next_steps(run: Path, corpus: Path) -> str:

@@ -188,10 +188,7 @@ def test_a_line_is_a_tree_or_is_refused(numbers: list[int]) -> None:
 
 
 CORPUS = grammar.generate(300, held_out=1).train
-PAIRS = [
-    Pair(line, pair.source, pair.target, pair.tree)
-    for line, pair in enumerate(CORPUS, 1)
-]
+PAIRS = [Pair(line, pair.source, pair.target, pair.tree) for line, pair in enumerate(CORPUS, 1)]
 KINDS = ("bpe", "unigram", "word", "character", "byte")
 
 
