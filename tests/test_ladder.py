@@ -299,7 +299,7 @@ def test_what_was_measured_otherwise_is_measured_again(
 
 
 def test_other_settings_for_the_same_folder_are_refused(folder: Path) -> None:
-    with pytest.raises(UsageError, match="begun with other settings"):
+    with pytest.raises(UsageError, match="started with other settings"):
         again(folder, steps=41)
 
 

@@ -147,6 +147,11 @@ def test_a_peer_that_cannot_begin_is_noticed(
 
 def test_what_went_wrong_in_a_peer_is_said_by_the_first(tmp_path: Path) -> None:
     nowhere = tmp_path / "nowhere"  # the peer finds no run there
-    with pytest.raises(RegardError, match="nowhere"), with_peers(Ranks(), nowhere, 2) as ranks:
-        ranks.broadcast([READY])
-        ranks.barrier()
+
+    def begin() -> None:
+        with with_peers(Ranks(), nowhere, 2) as ranks:
+            ranks.broadcast([READY])
+            ranks.barrier()
+
+    with pytest.raises(RegardError, match="nowhere"):
+        begin()
