@@ -17,7 +17,7 @@ from regard.corpora import grammar
 from regard.errors import UsageError
 from regard.ladders import ladder as climbing
 from regard.ladders import measure as measuring
-from regard.ladders.report import Result
+from regard.ladders.report import VariantResult
 from regard.metrics.text import TextMetrics
 from regard.predict import Predictor
 from regard.runs.folder import Run
@@ -53,7 +53,7 @@ def files(folder: Path, *parts: str) -> dict[str, Path]:
 
 def ladder(
     output: Path, given: dict[str, Path], variants: list[str] = RUNGS, **more: Any
-) -> list[Result]:
+) -> list[VariantResult]:
     chosen = {"steps": 10, "settings": SOME, "metrics": QUICK, "quiet": True, **more}
     return regard.ladder(variants, output=output, say=lambda text: None, **{**given, **chosen})
 
@@ -114,7 +114,7 @@ def must_be_of_evaluate(output: Path, given: dict[str, Path]) -> None:
             )
             assert row[name]["value"] == found.scores[0].value
             assert row["perplexity"] == pytest.approx(found["perplexity"])
-        assert row["one_at_a_time"] > 0
+        assert row["speed_single"] > 0
 
 
 def must_be_trained_on_the_same(output: Path) -> None:
@@ -158,7 +158,9 @@ def test_on_test_files(
         after = ladder(out, {**given, "test_source_heads": flat})
     assert measured == ["trees"]  # other trees are nothing to the variant that reads none
     assert before[0] == after[0]
-    perplexities = [result.row.perplexity for result in (before[1], after[1]) if result.row]
+    perplexities = [
+        result.measured.perplexity for result in (before[1], after[1]) if result.measured
+    ]
     assert perplexities[0] != pytest.approx(perplexities[1], rel=1e-6)
 
 

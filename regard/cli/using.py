@@ -40,7 +40,7 @@ from regard.errors import UsageError
 if TYPE_CHECKING:
     from regard.data.trees import Heads
     from regard.inspection.aligning import Pair
-    from regard.metrics.text import Score
+    from regard.metrics.base import Score
     from regard.predict import Prediction
     from regard.search.base import Search
 

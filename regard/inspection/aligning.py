@@ -29,7 +29,7 @@ from regard.inspection.attention import Attention, attention_of
 from regard.inspection.source import Source, padded, read_sources
 from regard.inspection.words import Side
 from regard.metrics.alignment import Gold, Links, alignment_scores, error_rate, parse_gold
-from regard.metrics.text import Score
+from regard.metrics.base import Score
 from regard.predict import Predictor
 from regard.runs.folder import Run
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from regard.errors import UsageError
-from regard.metrics.text import Score
+from regard.metrics.base import Score
 
 Links = frozenset[tuple[int, int]]
 """Pairs of a source word and a target word, counted from 0."""

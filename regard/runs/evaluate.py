@@ -11,15 +11,11 @@ from regard.data.corpus import Pairs
 from regard.data.doctor import refuse_swapped
 from regard.data.trees import Heads, must_fit
 from regard.errors import UsageError
-from regard.metrics.text import (
-    Comparison,
-    Score,
-    TextMetrics,
-    paired_bootstrap,
-    piece_perplexity,
-    text_scores,
-    word_perplexity,
-)
+from regard.metrics.base import Score
+from regard.metrics.paired import Comparison, paired_bootstrap
+from regard.metrics.perplexity import piece_perplexity, word_perplexity
+from regard.metrics.table import metrics_for
+from regard.metrics.text import TextMetrics
 from regard.predict import Predictor
 from regard.processes.pool import cores
 from regard.runs.folder import Run
@@ -91,8 +87,10 @@ def evaluate(
     outputs = predictor(text.sources, text.heads)
     _say_cut(predictor, say)
     scored = list(predictor.score(text.pairs(), text.heads))
+    judges = metrics_for(experiment.config.writes, metrics)
+    scores = (each.score(text.sources, outputs, text.references) for each in judges)
     return Evaluation(
-        (*text_scores(outputs, text.references, metrics), piece_perplexity(scored)),
+        (*scores, piece_perplexity(scored)),
         tuple(text.at_their_lines(outputs, "")),
     )
 
@@ -144,7 +142,8 @@ def compare(
         (str(path), each.predictor(search, workers=cores(), say=say)(text.sources, text.heads))
         for path, each, text in zip(runs, experiments, texts, strict=True)
     ]
-    return paired_bootstrap(systems, texts[0].references, metrics)
+    judges = metrics_for(experiments[0].config.writes, metrics)
+    return paired_bootstrap(systems, texts[0].sources, texts[0].references, judges)
 
 
 def score(

@@ -9,7 +9,7 @@ from typing import Optional
 
 from regard.config import check, differences, override
 from regard.data.store import Batches
-from regard.drawing.curves import draw_curves
+from regard.drawing.curves import save_curves
 from regard.errors import Interrupted, RegardError, UsageError
 from regard.models.base import Model
 from regard.processes.memory import bounded_memory
@@ -192,8 +192,8 @@ def train_rank(run: Run, ranks: Ranks, display: Display) -> Run:
     with bounded_memory(ranks.size):
         progress = trainer.run()
     if ranks.first:
-        with suppress(OSError):  # what is trained is saved, and a full disk only lacks its picture
-            draw_curves(run.journal, run.path / "curves.svg")
+        with suppress(OSError):  # what is trained is saved, and a full disk only lacks its figure
+            save_curves(run.path / "curves.svg", run.journal.curves(), "step")
         if progress.finished:
             display.note(
                 f"Trained {progress.step:,} steps; best at step {progress.best_step:,}. "

@@ -10,7 +10,7 @@ import torch
 from regard.data.store import in_order
 from regard.data.tokenizers import Tokenizers
 from regard.inspection.snapshot import SENTENCES, snapshot
-from regard.metrics.text import quick_score
+from regard.metrics.table import LOSS, quick_score
 from regard.models.base import Model
 from regard.predict import Predictor
 from regard.runs.folder import Run
@@ -24,7 +24,7 @@ def validator(run: Run, sides: Tokenizers) -> Callable[[Model, int], Scores]:
     """
     settings = run.config.training
     store = run.store("valid")
-    wanted = SENTENCES if settings.metric == "loss" else settings.validation_lines
+    wanted = SENTENCES if settings.metric == LOSS else settings.validation_lines
     sources, references = run.validation_text(wanted)
     heads = run.validation_heads(wanted)
     plain = {"beam": 1, "best": 1, "finished": None, "scored": False}
@@ -39,8 +39,8 @@ def validator(run: Run, sides: Tokenizers) -> Callable[[Model, int], Scores]:
         scores = {"loss": sum(float(loss.nll.sum()) for loss in losses) / tokens}
         predictor = Predictor(model, sides, greedy, reads_heads=run.config.reads_heads)
         outputs = predictor(sources, heads)
-        if settings.metric != "loss":
-            scores[settings.metric] = quick_score(settings.metric, outputs, references)
+        if settings.metric != LOSS:
+            scores[settings.metric] = quick_score(settings.metric, sources, outputs, references)
         few = slice(SENTENCES)
         shown = sources[few], references[few], outputs[few], heads and heads[few]
         with suppress(OSError):  # a full disk is told of when a checkpoint is saved

@@ -17,6 +17,7 @@ from regard.config import Settings
 from regard.data.batch import Batch
 from regard.data.store import Batches, Place
 from regard.errors import RegardError
+from regard.metrics.table import MetricName, higher_is_better
 from regard.models.base import Model
 from regard.models.weights import all_finite, collect, install
 from regard.nn.dropout import set_dropout
@@ -43,7 +44,7 @@ class TrainingSettings(Settings):
     validate_every: int = Field(default=500, ge=1)
     log_every: int = Field(default=10, ge=1)
     patience: int = Field(default=0, ge=0)  # validations without a better score; 0: never stop
-    metric: Literal["bleu", "chrf", "exact", "loss"] = "bleu"
+    metric: MetricName = "bleu"  # chooses the best checkpoint
     validation_lines: int = Field(default=500, ge=1)  # decoded at a validation
     not_finite: Literal["skip", "stop"] = "skip"
     keep: int = Field(default=2, ge=2)
@@ -313,7 +314,7 @@ class Trainer:
             self.display.validation(progress.step, scores)
         progress.due = False
         progress.finished = progress.step >= self.steps
-        value = -value if metric == "loss" else value
+        value = value if higher_is_better(metric) else -value
         best = -math.inf if progress.best is None else progress.best
         if math.isfinite(value) and (value, -loss) > (best, -progress.best_loss):
             progress.best, progress.best_loss = value, loss
