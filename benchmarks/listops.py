@@ -1,11 +1,11 @@
-"""Which ways of mixing places can carry what a long expression needs: a small ListOps.
+"""Which mixers can carry information across a long expression? A small ListOps.
 
 python -m benchmarks.listops --runs DIR [--mixers full window bigbird linformer linear]
     [--pairs 50000] [--minutes 10 | --steps N] [--seeds 1] [--set model.layers=4]
     [--output results.json]
 
 Expressions of at most 200 tokens, drawn by regard.corpora.listops (Nangia and Bowman 2018). Each
-mixer stands in every layer of the encoder and has the same minutes or steps. In the Long Range
+mixer is used in every layer of the encoder and gets the same minutes or steps. In the Long Range
 Arena (Tay et al. 2020, arXiv 2011.04006), with expressions ten times as long, full attention,
 BigBird and Linformer come to about 36 %, a local window to 16 %.
 """
@@ -43,12 +43,12 @@ SETTINGS = (
     "search.max_length_ratio=0.01",
     "search.max_length_extra=4",
 )
-"""An answer is one digit, so nothing longer is looked for. A window sees 16 places at once, BigBird
-48 and Linformer 32 means of all; half of the lists have 29 tokens or more."""
+"""An answer is one digit, so search stops early. A window sees 16 positions at once, BigBird 48, and
+Linformer 32 projections of all; half of the lists have 29 tokens or more."""
 
 
 def prepare(folder: Path, pairs: int, seed: int) -> Task:
-    """Write the corpus, and say what always giving the most frequent answer would come to."""
+    """Write the corpus, and print the accuracy of always giving the most frequent answer."""
     corpus = listops.generate(pairs, seed)
     folder.mkdir(parents=True, exist_ok=True)
     paths = [folder / f"{part}-{pairs}-{seed}.tsv" for part in ("train", "valid", "test")]
@@ -56,7 +56,7 @@ def prepare(folder: Path, pairs: int, seed: int) -> Task:
         write(path, part)
     train, valid, test = paths
     ((answer, count),) = Counter(pair.target for pair in corpus.test).most_common(1)
-    print(f"Always saying {answer} is right for {count / len(corpus.test):.1%}.", flush=True)
+    print(f"Always answering {answer} is right for {count / len(corpus.test):.1%}.", flush=True)
     return Task("listops", train, test, valid)
 
 

@@ -1,4 +1,4 @@
-"""One recipe in several variants on one task: each is trained, and its answers are counted."""
+"""One recipe in several variants on one task: train each, and count its exact answers."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from regard.runs.folder import Run
 
 @dataclass(frozen=True)
 class Task:
-    """TSV files of pairs to learn from and to be tested on; without `valid`, a part of the training
-    pairs is held out."""
+    """TSV files of training and test pairs; without `valid`, some of the training pairs are held
+    out."""
 
     name: str
     train: Path
@@ -28,20 +28,22 @@ class Task:
 
 @dataclass(frozen=True)
 class Budget:
-    """How long each variant is trained; exactly one of the two."""
+    """How long each variant is trained; exactly one of the two is given."""
 
     steps: Optional[int]
     minutes: Optional[float]
 
 
 def add_options(parser: argparse.ArgumentParser, minutes: float) -> None:
-    """What both benchmarks can be told."""
-    parser.add_argument("--runs", type=Path, required=True, help="the folder for data and runs")
-    parser.add_argument("--minutes", type=float, help=f"of training each; {minutes:g} if not given")
-    parser.add_argument("--steps", type=int, help="updates of each, instead of minutes")
+    """The options that both benchmarks share."""
+    parser.add_argument("--runs", type=Path, required=True, help="folder for data and runs")
+    parser.add_argument(
+        "--minutes", type=float, help=f"of training per variant; default {minutes:g}"
+    )
+    parser.add_argument("--steps", type=int, help="updates per variant, instead of minutes")
     parser.add_argument("--seeds", nargs="+", type=int, default=[1])
     parser.add_argument("--set", nargs="+", default=[], metavar="PATH=VALUE", dest="settings")
-    parser.add_argument("--output", type=Path, help="keep the results here, as JSON")
+    parser.add_argument("--output", type=Path, help="write the results to this file, as JSON")
 
 
 def budget(chosen: argparse.Namespace, minutes: float) -> Budget:
@@ -53,7 +55,7 @@ def budget(chosen: argparse.Namespace, minutes: float) -> Budget:
 def measure(
     task: Task, variant: str, run: Path, settings: Sequence[str], seed: int, length: Budget
 ) -> dict[str, Any]:
-    """Train, or go on with, a run, and count the exact answers on test and validation data."""
+    """Train or resume a run, and count its exact answers on test and validation data."""
     began = time.time()
     trained = regard.train(
         "tiny",
@@ -86,7 +88,7 @@ def parameters(run: Run) -> int:
 
 
 def by_length(test: Path, outputs: Sequence[str]) -> dict[str, dict[str, float]]:
-    """The share of exact answers among the pairs whose longer side has so many tokens, in tens."""
+    """The percentage of exact answers, by the length of the longer side in tens of tokens."""
     right: dict[int, list[bool]] = defaultdict(list)
     lines = test.read_text(encoding="utf-8").splitlines()
     for line, output in zip(lines, outputs, strict=True):
@@ -100,7 +102,7 @@ def by_length(test: Path, outputs: Sequence[str]) -> dict[str, dict[str, float]]
 
 
 def report(rows: Sequence[dict[str, Any]], output: Optional[Path]) -> None:
-    """The table so far, and the same with all details as JSON."""
+    """Print the table so far, and write it with all details as JSON."""
     columns = ("task", "variant", "seed", "steps", "minutes", "parameters", "valid", "test")
     cells = [
         [f"{row[name]:.1f}" if name in ("valid", "test") else f"{row[name]}" for name in columns]

@@ -32,7 +32,7 @@ from toy import (
 import regard
 from regard.cli import main
 from regard.errors import Interrupted, RegardError, UsageError
-from regard.ladders import ladder as climbing
+from regard.ladders import ladder as laddering
 from regard.ladders import measure as measuring
 from regard.ladders.measure import Bucket, Estimate, Measurement, decoding_speed, length_buckets
 from regard.ladders.report import VariantResult, write_report
@@ -47,7 +47,7 @@ from regard.search.beam import Beam
 pytestmark = pytest.mark.usefixtures("short_timings")
 
 QUICK = TextMetrics(bootstrap=50)
-RUNGS = ["rnn_plain", "able=lstm_attention:model.width=24,training.optimizer.betas=[0.9,0.98]"]
+VARIANTS = ["rnn_plain", "able=lstm_attention:model.width=24,training.optimizer.betas=[0.9,0.98]"]
 
 
 def silent(text: str) -> None:
@@ -71,7 +71,7 @@ def again(folder: Path, **more: Any) -> list[VariantResult]:
         for side in ("source", "target")
     }
     chosen = {"output": folder / "out", "steps": 40, "settings": ABLE, **more}
-    return ladder(RUNGS, folder, corpus, **chosen)
+    return ladder(VARIANTS, folder, corpus, **chosen)
 
 
 def no_measuring(*arguments: Any) -> Measurement:
@@ -149,7 +149,7 @@ def test_the_table_and_the_picture_are_written_and_whole(folder: Path) -> None:
     assert (out / "ladder.png").read_bytes()[:8] == b"\x89PNG\r\n\x1a\n"
 
 
-def test_the_markdown_has_a_line_for_each_rung_in_both_tables(folder: Path) -> None:
+def test_the_markdown_has_a_line_for_each_variant_in_both_tables(folder: Path) -> None:
     text = (folder / "out" / "ladder.md").read_text()
     lines = [line for line in text.splitlines() if line.startswith("|")]
     assert [cells(line)[0] for line in lines] == ["variant", "---", "rnn_plain", "able"] * 2
@@ -270,7 +270,7 @@ def test_the_same_command_trains_and_measures_nothing_again(
     ]
     before = [path.read_bytes() for path in kept]
     kept[0].unlink()
-    monkeypatch.setattr(climbing, "measure", no_measuring)
+    monkeypatch.setattr(laddering, "measure", no_measuring)
     with at_step(1, crash):
         results = again(folder)
     assert [path.read_bytes() for path in kept] == before
@@ -287,7 +287,7 @@ def test_what_was_measured_otherwise_is_measured_again(
         measured.append(run.path.name)
         return measuring.measure(run, *arguments)
 
-    monkeypatch.setattr(climbing, "measure", note)
+    monkeypatch.setattr(laddering, "measure", note)
     row = folder / "out" / "rows" / "able.json"
     before = row.read_bytes()
     for damage in (before[:-20], before.replace(b'"fingerprint": "', b'"fingerprint": "0')):
@@ -345,7 +345,7 @@ def test_a_stopped_ladder_goes_on_where_it_was(tmp_path: Path, corpus: dict[str,
 WILD = "wild=tiny:training.optimizer.rate=1e38,training.not_finite=stop"
 
 
-def test_a_rung_that_diverges_does_not_stop_the_others(
+def test_a_variant_that_diverges_does_not_stop_the_others(
     tmp_path: Path, corpus: dict[str, Path], capsys: pytest.CaptureFixture[str]
 ) -> None:
     """The first, whose tokenizer the second uses, with no other lines than those held out."""
@@ -382,7 +382,7 @@ def test_a_rung_that_diverges_does_not_stop_the_others(
     assert page.texts.count("wild") == 1  # in the table, and not in the picture
 
 
-def test_the_same_command_tries_a_rung_again(tmp_path: Path, corpus: dict[str, Path]) -> None:
+def test_the_same_command_tries_a_variant_again(tmp_path: Path, corpus: dict[str, Path]) -> None:
     out, variants = tmp_path / "out", [*PAIR, "wide=tiny:model.inner=32"]
     said: list[str] = []
     with at_step(4, lambda: stumble(RegardError("It fell."))):
@@ -415,7 +415,7 @@ def stumble(error: BaseException) -> None:
     raise error
 
 
-def test_rungs_share_the_tokenizer_unless_they_want_another(
+def test_variants_share_the_tokenizer_unless_they_want_another(
     tmp_path: Path, corpus: dict[str, Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     given: list[Any] = []
@@ -424,8 +424,8 @@ def test_rungs_share_the_tokenizer_unless_they_want_another(
         given.append(tokenizer)
         return regard.train(recipe, tokenizer=tokenizer, **options)
 
-    monkeypatch.setattr(climbing, "train", note)
-    monkeypatch.setattr(climbing, "measure", lambda *arguments: a_row(10.0))
+    monkeypatch.setattr(laddering, "train", note)
+    monkeypatch.setattr(laddering, "measure", lambda *arguments: a_row(10.0))
     out = tmp_path / "out"
     bpe = "tokenizer.kind=bpe"
     variants = ["tiny", "a=tiny:tokenizer.kind=character", f"b=tiny:{bpe}", f"c=tiny:{bpe}"]
@@ -458,7 +458,7 @@ def test_without_test_files_the_table_says_what_it_was_measured_on(
     assert row["tokenizer"] == "word 12 and 12"
 
 
-def test_the_command_says_which_rung_it_is_at(
+def test_the_command_says_which_variant_it_is_at(
     tmp_path: Path, corpus: dict[str, Path], capsys: pytest.CaptureFixture[str]
 ) -> None:
     rows = zip(
@@ -566,7 +566,7 @@ def test_wrong_use_of_the_command_is_one_sentence(
     assert not (tmp_path / "out").exists()
 
 
-def test_without_rungs_the_story_is_told_in_order() -> None:
+def test_without_variants_the_default_recipes_are_taken_in_order() -> None:
     names = [variant.name for variant in read_variants([])]
     assert names == [name for name in DEFAULT_RECIPES if name in RECIPES]
     assert names[0] == "rnn_plain"
