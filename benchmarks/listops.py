@@ -43,7 +43,7 @@ SETTINGS = (
     "search.max_length_ratio=0.01",
     "search.max_length_extra=4",
 )
-"""An answer is one digit, so search stops early. A window sees 16 positions at once, BigBird 48, and
+"""An answer is one digit, so search stops early. A window sees 16 positions, BigBird 48, and
 Linformer 32 projections of all; half of the lists have 29 tokens or more."""
 
 

@@ -37,9 +37,7 @@ class Budget:
 def add_options(parser: argparse.ArgumentParser, minutes: float) -> None:
     """The options that both benchmarks share."""
     parser.add_argument("--runs", type=Path, required=True, help="folder for data and runs")
-    parser.add_argument(
-        "--minutes", type=float, help=f"of training per variant; default {minutes:g}"
-    )
+    parser.add_argument("--minutes", type=float, help=f"training per variant; default {minutes:g}")
     parser.add_argument("--steps", type=int, help="updates per variant, instead of minutes")
     parser.add_argument("--seeds", nargs="+", type=int, default=[1])
     parser.add_argument("--set", nargs="+", default=[], metavar="PATH=VALUE", dest="settings")
