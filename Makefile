@@ -52,7 +52,7 @@ bench-growth: $(BENCH)/ready
 	$(BENCH)/bin/python -m benchmarks.growth --pairs $(GROWTH_PAIRS) --output benchmarks/growth.json
 
 bench-mixers: $(READY)
-	$(BIN)/python -m benchmarks.mixers --output benchmarks/mixers.json --picture benchmarks/mixers.svg
+	$(BIN)/python -m benchmarks.mixers --output benchmarks/mixers.json --figure benchmarks/mixers.svg
 
 SCAN_DATA ?= ../shared/data/scan
 SCAN_RUNS ?= benchmarks/runs/scan

@@ -1,6 +1,6 @@
 """How time and memory of the mixers grow with sequence length.
 
-python -m benchmarks.mixers [--lengths 256,1024,4096] [--output FILE.json] [--picture FILE.svg]
+python -m benchmarks.mixers [--lengths 256,1024,4096] [--output FILE.json] [--figure FILE.svg]
 
 Forward and backward pass of one encoder layer over one sequence of n positions, some of them
 padding; every mixer and n in its own process. Prints seconds, peak memory, the exponent of growth
@@ -23,12 +23,12 @@ from typing import Any
 
 import torch
 
+from regard.drawing.curves import save_curves
 from regard.nn.blocks import BlockConfig, SelfLayer
 from regard.nn.mixers.places import Places
 from regard.nn.probe import capture
 
 KINDS = ("full", "explicit", "window", "bigbird", "linear", "linformer")
-COLOURS = ("#1f6feb", "#8250df", "#d1242f", "#1a7f37", "#bf8700", "#57606a")
 WIDTH, INNER, HEADS = 128, 256, 4
 LENGTHS = tuple(2**power for power in range(8, 15))
 SECONDS = 2.0
@@ -99,48 +99,14 @@ def crossing(full: dict[int, float], other: dict[int, float]) -> float | None:
 
 def draw(measured: dict[str, dict[int, Point]], path: Path) -> None:
     """Seconds and megabytes over n, both axes logarithmic."""
-    parts = []
-    for number, (name, least) in enumerate((("seconds", 1e-9), ("megabytes", 1.0))):
-        lines = {
+    curves = {
+        f"{name} per pass over n positions": {
             kind: [(n, max(point[name], least)) for n, point in sorted(points.items())]
             for kind, points in measured.items()
         }
-        parts.append(f'<g transform="translate(0,{320 * number})">{_chart(name, lines)}</g>')
-    path.write_text(
-        '<svg xmlns="http://www.w3.org/2000/svg" width="640" height="640" '
-        'font-family="sans-serif" font-size="12"><rect width="100%" height="100%" fill="white"/>'
-        f"{''.join(parts)}</svg>\n",
-        encoding="utf-8",
-    )
-
-
-def _chart(title: str, lines: dict[str, list[tuple[int, float]]]) -> str:
-    every = [point for points in lines.values() for point in points]
-    left, right = (math.log2(choose(n for n, _ in every)) for choose in (min, max))
-    low = math.floor(math.log10(min(y for _, y in every)))
-    high = max(math.ceil(math.log10(max(y for _, y in every))), low + 1)
-
-    def place(n: float, y: float) -> tuple[float, float]:
-        across = 70 + (math.log2(n) - left) / ((right - left) or 1) * 440
-        return across, 270 - (math.log10(y) - low) / (high - low) * 230
-
-    drawn = [f'<text x="70" y="24" font-weight="bold">{title} of a pass over n places</text>']
-    for power in range(low, high + 1):
-        down = place(2**left, 10.0**power)[1]
-        drawn.append(
-            f'<line x1="70" x2="510" y1="{down:.1f}" y2="{down:.1f}" stroke="#ddd"/>'
-            f'<text x="64" y="{down + 4:.1f}" text-anchor="end">{10.0**power:g}</text>'
-        )
-    for n in sorted({n for n, _ in every}):
-        drawn.append(f'<text x="{place(n, 1)[0]:.1f}" y="290" text-anchor="middle">{n}</text>')
-    for number, (kind, points) in enumerate(lines.items()):
-        path = " ".join(f"{x:.1f},{y:.1f}" for x, y in (place(*point) for point in points))
-        colour = COLOURS[number % len(COLOURS)]
-        drawn.append(
-            f'<polyline points="{path}" fill="none" stroke="{colour}" stroke-width="1.5"/>'
-            f'<text x="525" y="{60 + 18 * number}" fill="{colour}">{kind}</text>'
-        )
-    return "".join(drawn)
+        for name, least in (("seconds", 1e-9), ("megabytes", 1.0))
+    }
+    save_curves(path, curves, "n", log_scale=True)
 
 
 def main() -> None:
@@ -149,7 +115,7 @@ def main() -> None:
     parser.add_argument("--gigabytes", type=float, default=6.0, help="skip what needs more")
     parser.add_argument("--one", choices=KINDS, help="measure this mixer here, print JSON")
     parser.add_argument("--output", type=Path)
-    parser.add_argument("--picture", type=Path)
+    parser.add_argument("--figure", type=Path)
     chosen = parser.parse_args()
     lengths = [int(text) for text in chosen.lengths.split(",")]
     if chosen.one:
@@ -176,8 +142,8 @@ def main() -> None:
         facts = {"width": WIDTH, "inner": INNER, "heads": HEADS, "threads": torch.get_num_threads()}
         results = {**facts, "measured": measured, "exponent": growth, "crossing": ahead}
         chosen.output.write_text(json.dumps(results, indent=1) + "\n")
-    if chosen.picture:
-        draw(measured, chosen.picture)
+    if chosen.figure:
+        draw(measured, chosen.figure)
 
 
 if __name__ == "__main__":

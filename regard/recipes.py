@@ -15,6 +15,7 @@ from regard.data.parallel import Parallel
 from regard.data.store import BatchSettings
 from regard.data.tokenizer import TokenizerSettings
 from regard.errors import UsageError
+from regard.metrics.table import Writes
 from regard.models import Architecture
 from regard.models.convolutional import ByteNetConfig, ConvolutionalConfig
 from regard.models.ensemble import EnsembleConfig
@@ -78,6 +79,11 @@ class Config(Settings):
     def reads_source(self) -> bool:
         """False for a language model, which learns from a target alone."""
         return self.model.reads_source
+
+    @property
+    def writes(self) -> Writes:
+        """What the model writes, which decides the metrics it is judged by."""
+        return getattr(self.model, "writes", "text")
 
     @property
     def max_pieces(self) -> int:

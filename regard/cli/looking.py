@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from regard.data.parallel import Parallel
     from regard.inspection.alignment import AttentionHeads, Method
     from regard.metrics.alignment import Gold
-    from regard.metrics.text import Score
+    from regard.metrics.base import Score
     from regard.predict import Predictor
     from regard.runs.folder import Run
 

@@ -131,8 +131,8 @@ def ladder(
         quiet=quiet,
         say=say,
     )
-    say(f"The table is in {output / 'ladder.md'}, with the picture in {output / 'ladder.html'}.")
-    if failed := [result.variant.name for result in results if result.row is None]:
+    say(f"The table is in {output / 'ladder.md'}, with the figure in {output / 'ladder.html'}.")
+    if failed := [result.variant.name for result in results if result.measured is None]:
         raise RegardError(
             f"Of {len(results)} variants {len(failed)} could not be trained ({', '.join(failed)}): "
             "the table says why, and the same command tries again."

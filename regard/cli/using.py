@@ -39,7 +39,7 @@ from regard.errors import UsageError
 
 if TYPE_CHECKING:
     from regard.data.line import Line, Sides
-    from regard.metrics.text import Score
+    from regard.metrics.base import Score
     from regard.predict import Prediction
     from regard.search.base import Search
 

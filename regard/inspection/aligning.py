@@ -27,7 +27,7 @@ from regard.inspection.alignment import (
     links,
 )
 from regard.metrics.alignment import Gold, Links, alignment_scores, error_rate, parse_gold
-from regard.metrics.text import Score
+from regard.metrics.base import Score
 from regard.nn.captured import Attention
 from regard.predict import Predictor
 from regard.runs.folder import Run

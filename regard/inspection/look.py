@@ -127,7 +127,7 @@ class Look:
         head: Optional[int] = None,
         words: bool = False,
     ) -> None:
-        """The whole page as .html; one heat map as .svg or, with matplotlib, as .png."""
+        """The whole page as .html; one heat map as .svg or .png."""
         from regard.drawing.heat_map import save_heat_map
         from regard.inspection.page import save_page
 

@@ -16,8 +16,8 @@ from regard.data.parallel import NO_FILES, Parallel, PathLike
 from regard.data.tokenizer import TokenizerSettings
 from regard.errors import Interrupted, RegardError, UsageError
 from regard.files import write_json
-from regard.ladders.measure import Lines, Row, fingerprint, measure
-from regard.ladders.report import Result, write_report
+from regard.ladders.measure import Measurement, TestSet, fingerprint, measure
+from regard.ladders.report import VariantResult, write_report
 from regard.ladders.variants import ROWS, Variant, read_variants
 from regard.metrics.text import TextMetrics
 from regard.recipes import Budget, Config
@@ -41,12 +41,12 @@ def ladder(
     metrics: TextMetrics = PLAIN,
     quiet: bool = False,
     say: Callable[[str], None] = print,
-) -> list[Result]:
+) -> list[VariantResult]:
     """Train recipes one after the other and write one table and one picture of them.
 
     A variant is `RECIPE` or `NAME=RECIPE:path=value,path=value`; without any, the default recipes
     are taken. The same call again trains and measures only what is not done yet. Trees are given to
-    those variants that read them. A variant whose training fails has no row.
+    those variants that read them. A variant whose training fails is not measured.
     """
     ladder = Ladder(
         read_variants(variants),
@@ -59,8 +59,8 @@ def ladder(
         metrics,
     )
     ladder.check()
-    lines = ladder.lines(say)
-    results: list[Result] = []
+    test_set = ladder.test_set(say)
+    results: list[VariantResult] = []
     for number, variant in enumerate(ladder.variants, 1):
         say(f"{number} of {len(ladder.variants)}: {variant.name}")
         try:
@@ -69,11 +69,12 @@ def ladder(
             raise
         except RegardError as problem:
             say(f"Variant {variant.name}: {problem}")
-            results.append(Result(variant, None, str(problem)))
+            results.append(VariantResult(variant, None, str(problem)))
         else:
-            lines = lines or ladder.held_out(run)
-            results.append(Result(variant, ladder.row(variant, run, lines.read_by(run), say)))
-        write_report(ladder.output, results, ladder.notes(results, lines))
+            test_set = test_set or ladder.held_out(run)
+            measured = ladder.measurement(variant, run, test_set.read_by(run), say)
+            results.append(VariantResult(variant, measured))
+        write_report(ladder.output, results, ladder.notes(results, test_set))
     return results
 
 
@@ -144,7 +145,7 @@ class Ladder:
             for part, data in given.items():
                 data.open(part).check()
 
-    def lines(self, say: Callable[[str], None]) -> Optional[Lines]:
+    def test_set(self, say: Callable[[str], None]) -> Optional[TestSet]:
         """What all variants are measured on; None if it will be held out of the training data."""
         chosen, part, remark = self.test, "test-", "."
         if not self.test:
@@ -158,9 +159,9 @@ class Ladder:
             say(note)
         profile = examine(self.data.open("")).profile
         refuse_swapped(profile, usable, "the files to measure on")
-        return Lines(usable, f"Measured on {len(usable):,} pairs of {_names(chosen)}{remark}")
+        return TestSet(usable, f"Measured on {len(usable):,} pairs of {_names(chosen)}{remark}")
 
-    def held_out(self, run: Run) -> Lines:
+    def held_out(self, run: Run) -> TestSet:
         """Without any files to measure on, the pairs that the first variant did not train on.
 
         Their annotations are looked up, since that variant may read none.
@@ -173,7 +174,7 @@ class Ladder:
                 pair.texts: pair.source for pair in self.data.open("") if pair.texts in wanted
             }
         origin = f"Measured on {len(held):,} pairs, held out of the training data: "
-        return Lines(
+        return TestSet(
             [pair._replace(source=sources.get(pair.texts, pair.source)) for pair in held],
             origin + WHY_NOT_TEST,
         )
@@ -205,23 +206,25 @@ class Ladder:
         settings = variant.config(self.settings).tokenizer
         return settings.changed(sampling=0.0)
 
-    def row(self, variant: Variant, run: Run, lines: Lines, say: Callable[[str], None]) -> Row:
-        """What was measured of these weights and lines before, or is measured now."""
+    def measurement(
+        self, variant: Variant, run: Run, test_set: TestSet, say: Callable[[str], None]
+    ) -> Measurement:
+        """The measurement of these weights on this test set, taken now unless it was before."""
         path = self.output / ROWS / f"{variant.name}.json"
         checkpoint = run.checkpoints(say).best()
         assert checkpoint is not None
-        kept = _read_row(path)
-        if kept is not None and kept.fingerprint == fingerprint(checkpoint, lines, self.metrics):
+        kept = _read_measurement(path)
+        if kept is not None and kept.fingerprint == fingerprint(checkpoint, test_set, self.metrics):
             return kept
         say(f"Measuring {variant.name}.")
-        row = measure(run, lines, self.metrics, say)
+        measured = measure(run, test_set, self.metrics, say)
         path.parent.mkdir(exist_ok=True)
-        write_json(path, asdict(row))
-        return row
+        write_json(path, asdict(measured))
+        return measured
 
-    def notes(self, results: Sequence[Result], lines: Optional[Lines]) -> list[str]:
+    def notes(self, results: Sequence[VariantResult], test_set: Optional[TestSet]) -> list[str]:
         """What the reader of the table has to know of how it was made."""
-        failed = [result.variant.name for result in results if result.row is None]
+        failed = [result.variant.name for result in results if result.measured is None]
         done, every = len(results) - len(failed), len(self.variants)
         ((unit, amount),) = self.budget.model_dump(exclude_none=True).items()
         notes = [
@@ -232,8 +235,8 @@ class Ladder:
         ]
         if failed:
             notes.insert(1, f"Not trained: {', '.join(failed)}; the same command tries again.")
-        if lines is not None:
-            notes.append(lines.origin)
+        if test_set is not None:
+            notes.append(test_set.origin)
         if self.settings:
             notes.append(f"Settings of all variants: {', '.join(self.settings)}.")
         variants = [result.variant for result in results]
@@ -247,7 +250,8 @@ class Ladder:
         if others:
             notes.append(
                 f"The tokenizer is that of {first}, but not for {', '.join(others)}: tokens/s and "
-                "perplexity per piece do not compare with the others, BLEU and perplexity per word do."
+                "perplexity per piece do not compare with the others; scores and perplexity per "
+                "word do."
             )
         return notes
 
@@ -260,9 +264,9 @@ def _names(data: Parallel) -> str:
     return " and ".join(Path(path).name for path in given)
 
 
-def _read_row(path: Path) -> Optional[Row]:
+def _read_measurement(path: Path) -> Optional[Measurement]:
     """What was written before; what cannot be read is measured again."""
     try:
-        return TypeAdapter(Row).validate_json(path.read_bytes())
+        return TypeAdapter(Measurement).validate_json(path.read_bytes())
     except (OSError, ValueError):
         return None

@@ -11,15 +11,11 @@ from regard.data.doctor import refuse_swapped
 from regard.data.line import Line, Pair, Sides
 from regard.data.parallel import Parallel, PathLike
 from regard.errors import UsageError
-from regard.metrics.text import (
-    Comparison,
-    Score,
-    TextMetrics,
-    paired_bootstrap,
-    piece_perplexity,
-    text_scores,
-    word_perplexity,
-)
+from regard.metrics.base import Score
+from regard.metrics.paired import Comparison, paired_bootstrap
+from regard.metrics.perplexity import piece_perplexity, word_perplexity
+from regard.metrics.table import metrics_for
+from regard.metrics.text import TextMetrics
 from regard.predict import Predictor
 from regard.processes.cores import cores
 from regard.runs.folder import Run
@@ -97,8 +93,11 @@ def evaluate(
     outputs = predictor(given.sources)
     _report_truncated(predictor, say)
     scored = list(predictor.score(given.sides))
+    table = metrics_for(experiment.config.writes, metrics)
+    texts = [line.text for line in given.sources]
+    scores = (each.score(texts, outputs, given.references) for each in table)
     return Evaluation(
-        (*text_scores(outputs, given.references, metrics), piece_perplexity(scored)),
+        (*scores, piece_perplexity(scored)),
         tuple(given.by_line(outputs, "")),
     )
 
@@ -142,7 +141,9 @@ def compare(
         (str(path), each.predictor(search, workers=cores(), say=say)(given.sources))
         for path, each, given in zip(runs, experiments, sets, strict=True)
     ]
-    return paired_bootstrap(systems, sets[0].references, metrics)
+    table = metrics_for(experiments[0].config.writes, metrics)
+    texts = [line.text for line in sets[0].sources]
+    return paired_bootstrap(systems, texts, sets[0].references, table)
 
 
 def score(

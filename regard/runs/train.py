@@ -10,7 +10,7 @@ from typing import Optional
 from regard.config import check, differences, override
 from regard.data.parallel import Parallel, PathLike
 from regard.data.store import Batches
-from regard.drawing.curves import draw_curves
+from regard.drawing.curves import save_curves
 from regard.errors import Interrupted, RegardError, UsageError
 from regard.models.base import Model
 from regard.processes.memory import bounded_memory
@@ -165,7 +165,7 @@ def train_rank(run: Run, ranks: Ranks, display: Display) -> Run:
         progress = trainer.run()
     if ranks.first:
         with suppress(OSError):  # the training is saved; a full disk only costs its figure
-            draw_curves(run.journal, run.path / "curves.svg")
+            save_curves(run.path / "curves.svg", run.journal.curves(), "step")
         if progress.finished:
             display.note(
                 f"Trained {progress.step:,} steps; best at step {progress.best_step:,}. "

@@ -10,7 +10,7 @@ import torch
 from regard.data.line import Line
 from regard.data.store import by_length
 from regard.data.tokenizers import Tokenizers
-from regard.metrics.text import quick_score
+from regard.metrics.table import LOSS, quick_score
 from regard.models.base import Model
 from regard.predict import Predictor
 from regard.runs.folder import Run
@@ -25,7 +25,7 @@ def validator(run: Run, sides: Tokenizers) -> Callable[[Model, int], Scores]:
     """
     settings = run.config.training
     store = run.store("valid")
-    wanted = SENTENCES if settings.metric == "loss" else settings.validation_lines
+    wanted = SENTENCES if settings.metric == LOSS else settings.validation_lines
     pairs = run.validation_pairs(wanted)
     references = [pair.target.text for pair in pairs]
     plain = {"beam": 1, "best": 1, "finished": None, "scored": False}
@@ -47,8 +47,9 @@ def validator(run: Run, sides: Tokenizers) -> Callable[[Model, int], Scores]:
             annotations=run.config.annotations,
         )
         outputs = predictor([pair.source for pair in pairs])
-        if settings.metric != "loss":
-            scores[settings.metric] = quick_score(settings.metric, outputs, references)
+        if settings.metric != LOSS:
+            texts = [pair.source.text for pair in pairs]
+            scores[settings.metric] = quick_score(settings.metric, texts, outputs, references)
         with suppress(OSError):  # a full disk is reported when a checkpoint is saved
             run.save_snapshot(step, snapshot(predictor, pairs[:SENTENCES], outputs[:SENTENCES]))
         return scores

@@ -47,6 +47,21 @@ class Journal:
                 if isinstance(record, dict) and _is_record(record):
                     yield record
 
+    def curves(self) -> dict[str, dict[str, list[tuple[float, float]]]]:
+        """The loss and each validation score over steps: by quantity, then by the data it is of."""
+        records = list(self)
+        validations = [record for record in records if record["event"] == "validation"]
+        names = [name for name in (validations or [{}])[0] if name not in ("event", "step", "loss")]
+        train = [(each["step"], each["loss"]) for each in records if each["event"] == "train"]
+        valid = [(each["step"], each["loss"]) for each in validations]
+        return {
+            "loss per token": {"training": train, "validation": valid},
+            **{
+                name: {"validation": [(each["step"], each[name]) for each in validations]}
+                for name in names
+            },
+        }
+
     def rewind(self, step: int, validated: bool = True) -> None:
         """Remove what came after a step, when training resumes from it.
 

@@ -7,6 +7,7 @@ from typing import Literal, Optional
 from pydantic import Field
 
 from regard.config import Settings
+from regard.metrics.table import MetricName
 from regard.training.average import AverageSettings
 from regard.training.optimizers import OptimizerSettings
 
@@ -37,7 +38,7 @@ class TrainingSettings(Settings):
         ge=0,
         description="Stop after this many validations without a better score; 0: never.",
     )
-    metric: Literal["bleu", "chrf", "exact", "loss"] = Field(
+    metric: MetricName = Field(
         default="bleu", description="The validation score that decides which checkpoint is best."
     )
     validation_lines: int = Field(default=500, ge=1, description="Lines decoded per validation.")

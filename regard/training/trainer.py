@@ -14,6 +14,7 @@ from torch import Tensor
 from regard.data.batch import Batch
 from regard.data.store import Batches, Offset
 from regard.errors import RegardError
+from regard.metrics.table import higher_is_better
 from regard.models.base import Model
 from regard.models.weights import collect, install
 from regard.nn.dropout import set_dropout
@@ -209,7 +210,7 @@ class Trainer:
         if self.ranks.first:
             self.records.display.validation(progress.step, scores)
         progress.due = False
-        is_best = progress.compare(-score if metric == "loss" else score, loss)
+        is_best = progress.compare(score if higher_is_better(metric) else -score, loss)
         progress.finished = progress.step >= self.steps or (
             0 < self.settings.patience <= progress.stale
         )
