@@ -40,11 +40,11 @@ class _Converter(Converter):
         _embed(spec.encoder, spec.encoder.embeddings[0], encoder, self.config.width)
         _embed(spec.decoder, spec.decoder.embeddings, decoder, self.config.width)
         for part, layer in zip(spec.encoder.layer, encoder.layers, strict=True):
-            _self_attention(part.self_attention, layer.attention, layer.around_attention.norm)
+            _self_attention(part.self_attention, layer.attention, layer.attention_residual.norm)
             _feed_forward(part.ffn, layer)
         for part, layer in zip(spec.decoder.layer, decoder.layers, strict=True):
-            _self_attention(part.self_attention, layer.attention, layer.around_attention.norm)
-            _cross_attention(part.attention, layer.source_attention, layer.around_source.norm)
+            _self_attention(part.self_attention, layer.attention, layer.attention_residual.norm)
+            _cross_attention(part.attention, layer.source_attention, layer.source_residual.norm)
             _feed_forward(part.ffn, layer)
         rows = self.model.output.rows.detach()
         spec.decoder.projection.weight = rows
@@ -87,6 +87,6 @@ def _cross_attention(spec: Any, attention: CrossAttention, norm: nn.LayerNorm) -
 
 
 def _feed_forward(spec: Any, layer: Any) -> None:
-    _norm(spec.layer_norm, layer.around_feed_forward.norm)
+    _norm(spec.layer_norm, layer.feed_forward_residual.norm)
     _linear(spec.linear_0, layer.feed_forward.expand.weight, layer.feed_forward.expand.bias)
     _linear(spec.linear_1, layer.feed_forward.contract.weight, layer.feed_forward.contract.bias)

@@ -25,7 +25,7 @@ import torch
 
 from regard.drawing.curves import save_curves
 from regard.nn.blocks import BlockConfig, SelfLayer
-from regard.nn.mixers.places import Places
+from regard.nn.mixers.context import FullSequence
 from regard.nn.probe import capture
 
 KINDS = ("full", "explicit", "window", "bigbird", "linear", "linformer")
@@ -50,7 +50,7 @@ def measure(kind: str, length: int) -> Point:
     while len(times) < 3 or sum(times) < SECONDS:
         began = time.perf_counter()
         with capture(layer) if kind == "explicit" else contextlib.nullcontext():
-            layer(x, Places(real)).sum().backward()
+            layer(x, FullSequence(real)).sum().backward()
         times.append(time.perf_counter() - began)
     return {"seconds": min(times), "megabytes": peak() - before}
 

@@ -92,7 +92,7 @@ def _table(position: Position, width: int, count: int, heads: int) -> Optional[P
         return None
     half = width // heads // 2
     one_way = torch.cat([torch.ones(half), torch.zeros(half)]).expand(1, 1, count, -1)
-    rotated = position.turn(one_way, 0)[0, 0]  # (count, K)
+    rotated = position.rotate(one_way, 0)[0, 0]  # (count, K)
     if not torch.equal(rotated, one_way[0, 0]):
         return PositionTable("rotate", rotated.cpu().numpy().copy())
     return _bias(position, width // heads, count, heads)

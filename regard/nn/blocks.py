@@ -14,8 +14,8 @@ from regard.nn.attention import CrossAttention, KeysValues, join_heads, scale_ah
 from regard.nn.dropout import Dropout
 from regard.nn.linear import linear
 from regard.nn.mixers import MixerKind, MixerSizes, build_mixer
-from regard.nn.mixers.base import Memory, Mixer
-from regard.nn.mixers.places import Places, Reading
+from regard.nn.mixers.base import Cache, Mixer
+from regard.nn.mixers.context import FullSequence, NextTokens
 from regard.nn.norm import Normalisation, build_norm
 from regard.nn.position import Position, PositionKind, input_position, score_position
 
@@ -101,7 +101,7 @@ class BlockConfig(Settings):
     def feed_forward(self) -> nn.Module:
         return FeedForward(self.width, self.inner) if self.inner else nn.Identity()
 
-    def around(self, anything: bool = True) -> Around:
+    def residual_connection(self, anything: bool = True) -> Residual:
         """What stands around a sub-layer, if there is one."""
         return AddNorm(self) if anything else NoResidual()
 
@@ -110,19 +110,19 @@ class BlockConfig(Settings):
         return build_norm(self.normalisation if self.norm == "pre" else "none", self.width)
 
 
-class Around(nn.Module, ABC):
+class Residual(nn.Module, ABC):
     """What is done before and after a sub-layer f; real (B, T) is false at padding."""
 
     @abstractmethod
-    def enter(self, x: Tensor, places: Places | Reading) -> Tensor:
+    def enter(self, x: Tensor, places: FullSequence | NextTokens) -> Tensor:
         """What f is given."""
 
     @abstractmethod
-    def leave(self, x: Tensor, y: Tensor, places: Places | Reading) -> Tensor:
+    def leave(self, x: Tensor, y: Tensor, places: FullSequence | NextTokens) -> Tensor:
         """What follows from x and y = f(enter(x))."""
 
 
-class AddNorm(Around):
+class AddNorm(Residual):
     """Residual connection and normalisation around a sub-layer f.
 
     post, as in the paper: norm(x + f(x)); pre, which trains more easily: x + f(norm(x))
@@ -136,21 +136,21 @@ class AddNorm(Around):
         self.pre = anatomy.norm == "pre"
         self.residual = anatomy.residual
 
-    def enter(self, x: Tensor, places: Places | Reading) -> Tensor:
+    def enter(self, x: Tensor, places: FullSequence | NextTokens) -> Tensor:
         return self.norm(x, places) if self.pre else x
 
-    def leave(self, x: Tensor, y: Tensor, places: Places | Reading) -> Tensor:
+    def leave(self, x: Tensor, y: Tensor, places: FullSequence | NextTokens) -> Tensor:
         x = self.dropout.add(x, y) if self.residual else self.dropout(y)
         return x if self.pre else self.norm(x, places)
 
 
-class NoResidual(Around):
+class NoResidual(Residual):
     """There is no sub-layer here."""
 
-    def enter(self, x: Tensor, places: Places | Reading) -> Tensor:
+    def enter(self, x: Tensor, places: FullSequence | NextTokens) -> Tensor:
         return x
 
-    def leave(self, x: Tensor, y: Tensor, places: Places | Reading) -> Tensor:
+    def leave(self, x: Tensor, y: Tensor, places: FullSequence | NextTokens) -> Tensor:
         return x
 
 
@@ -160,14 +160,14 @@ class Mixing(nn.Module, ABC):
     uses_columns = False
 
     @abstractmethod
-    def forward(self, x: Tensor, places: Places) -> Tensor:
+    def forward(self, x: Tensor, places: FullSequence) -> Tensor:
         """x (B, S, D), a whole sequence, as an encoder reads it."""
 
     @abstractmethod
-    def start(self, rows: int) -> Memory: ...
+    def start(self, rows: int) -> Cache: ...
 
     @abstractmethod
-    def read(self, x: Tensor, memory: Memory, reading: Reading) -> tuple[Tensor, Memory]:
+    def read(self, x: Tensor, memory: Cache, reading: NextTokens) -> tuple[Tensor, Cache]:
         """x (B x copies, T, D) are the next T places of each hypothesis, as a decoder reads."""
 
 
@@ -190,16 +190,16 @@ class SelfAttention(Mixing):
 
     def _project(self, x: Tensor, start: int) -> tuple[Tensor, Tensor, Tensor]:
         query, key, value = split_heads(self.project(x), self.heads, 3)
-        turn = self.core.position.turn
-        return turn(query, start), turn(key, start), value
+        rotate = self.core.position.rotate
+        return rotate(query, start), rotate(key, start), value
 
-    def forward(self, x: Tensor, places: Places) -> Tensor:
+    def forward(self, x: Tensor, places: FullSequence) -> Tensor:
         return self.output(join_heads(self.core(*self._project(x, 0), places)))
 
-    def start(self, rows: int) -> Memory:
+    def start(self, rows: int) -> Cache:
         return self.core.start(rows)
 
-    def read(self, x: Tensor, memory: Memory, reading: Reading) -> tuple[Tensor, Memory]:
+    def read(self, x: Tensor, memory: Cache, reading: NextTokens) -> tuple[Tensor, Cache]:
         mixed, memory = self.core.read(*self._project(x, reading.start), memory, reading)
         return self.output(join_heads(mixed)), memory
 
@@ -207,13 +207,13 @@ class SelfAttention(Mixing):
 class NoMixing(Mixing):
     """Each place keeps to itself."""
 
-    def forward(self, x: Tensor, places: Places) -> Tensor:
+    def forward(self, x: Tensor, places: FullSequence) -> Tensor:
         return x
 
-    def start(self, rows: int) -> Memory:
-        return Memory()
+    def start(self, rows: int) -> Cache:
+        return Cache()
 
-    def read(self, x: Tensor, memory: Memory, reading: Reading) -> tuple[Tensor, Memory]:
+    def read(self, x: Tensor, memory: Cache, reading: NextTokens) -> tuple[Tensor, Cache]:
         return x, memory
 
 
@@ -237,23 +237,25 @@ class SelfLayer(nn.Module):
         super().__init__()
         self.attention = anatomy.self_attention(mixer, number)
         self.feed_forward = anatomy.feed_forward()
-        self.around_attention = anatomy.around(mixer != "none")
-        self.around_feed_forward = anatomy.around(anatomy.inner > 0)
+        self.attention_residual = anatomy.residual_connection(mixer != "none")
+        self.feed_forward_residual = anatomy.residual_connection(anatomy.inner > 0)
 
-    def forward(self, x: Tensor, places: Places) -> Tensor:
+    def forward(self, x: Tensor, places: FullSequence) -> Tensor:
         """x (B, S, D)."""
-        y = self.attention(self.around_attention.enter(x, places), places)
-        return self._think(self.around_attention.leave(x, y, places), places)
+        y = self.attention(self.attention_residual.enter(x, places), places)
+        return self._apply_feed_forward(self.attention_residual.leave(x, y, places), places)
 
-    def read(self, x: Tensor, memory: Memory, reading: Reading) -> tuple[Tensor, Memory]:
+    def read(self, x: Tensor, memory: Cache, reading: NextTokens) -> tuple[Tensor, Cache]:
         """x (B x copies, T, D), and what is remembered of earlier places."""
-        y = self.around_attention.enter(x, reading)
+        y = self.attention_residual.enter(x, reading)
         y, memory = self.attention.read(y, memory, reading)
-        return self._think(self.around_attention.leave(x, y, reading), reading), memory
+        return self._apply_feed_forward(
+            self.attention_residual.leave(x, y, reading), reading
+        ), memory
 
-    def _think(self, x: Tensor, places: Places | Reading) -> Tensor:
-        y = self.feed_forward(self.around_feed_forward.enter(x, places))
-        return self.around_feed_forward.leave(x, y, places)
+    def _apply_feed_forward(self, x: Tensor, places: FullSequence | NextTokens) -> Tensor:
+        y = self.feed_forward(self.feed_forward_residual.enter(x, places))
+        return self.feed_forward_residual.leave(x, y, places)
 
 
 class DecoderLayer(nn.Module):
@@ -264,19 +266,19 @@ class DecoderLayer(nn.Module):
         self.attention = anatomy.self_attention(mixer, number)
         self.source_attention = anatomy.source_attention()
         self.feed_forward = anatomy.feed_forward()
-        self.around_attention = anatomy.around(mixer != "none")
-        self.around_source = anatomy.around()
-        self.around_feed_forward = anatomy.around(anatomy.inner > 0)
+        self.attention_residual = anatomy.residual_connection(mixer != "none")
+        self.source_residual = anatomy.residual_connection()
+        self.feed_forward_residual = anatomy.residual_connection(anatomy.inner > 0)
 
     def forward(
-        self, x: Tensor, source: KeysValues, mask: Tensor, memory: Memory, reading: Reading
-    ) -> tuple[Tensor, Memory]:
+        self, x: Tensor, source: KeysValues, mask: Tensor, memory: Cache, reading: NextTokens
+    ) -> tuple[Tensor, Cache]:
         """x (B x copies, T, D), the source's keys and values and the mask (B, 1, 1, S) that hides
         its padding, and what is remembered of earlier places."""
-        y = self.around_attention.enter(x, reading)
+        y = self.attention_residual.enter(x, reading)
         y, memory = self.attention.read(y, memory, reading)
-        x = self.around_attention.leave(x, y, reading)
-        y = self.source_attention(self.around_source.enter(x, reading), source, mask)
-        x = self.around_source.leave(x, y, reading)
-        y = self.feed_forward(self.around_feed_forward.enter(x, reading))
-        return self.around_feed_forward.leave(x, y, reading), memory
+        x = self.attention_residual.leave(x, y, reading)
+        y = self.source_attention(self.source_residual.enter(x, reading), source, mask)
+        x = self.source_residual.leave(x, y, reading)
+        y = self.feed_forward(self.feed_forward_residual.enter(x, reading))
+        return self.feed_forward_residual.leave(x, y, reading), memory

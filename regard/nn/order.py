@@ -9,14 +9,14 @@ from torch import Tensor, nn
 from regard.data.annotations import DependencyTree
 from regard.data.batch import Padded
 from regard.errors import RegardError
-from regard.nn.mixers.places import Places
+from regard.nn.mixers.context import FullSequence
 from regard.nn.position import Sinusoidal
 from regard.nn.tree import tree_depths, tree_distances
 
 
 class Order(nn.Module, ABC):
     @abstractmethod
-    def places(self, source: Padded) -> Places:
+    def places(self, source: Padded) -> FullSequence:
         """What self-attention is told of the places."""
 
     @abstractmethod
@@ -25,8 +25,8 @@ class Order(nn.Module, ABC):
 
 
 class LineOrder(Order):
-    def places(self, source: Padded) -> Places:
-        return Places(source.mask)
+    def places(self, source: Padded) -> FullSequence:
+        return FullSequence(source.mask)
 
     def add_depth(self, x: Tensor, source: Padded) -> Tensor:
         return x
@@ -45,8 +45,8 @@ class TreeOrder(Order):
         super().__init__()
         self.depth = Sinusoidal(width)
 
-    def places(self, source: Padded) -> Places:
-        return Places(source.mask, apart=tree_distances(_heads(source))[:, None])
+    def places(self, source: Padded) -> FullSequence:
+        return FullSequence(source.mask, apart=tree_distances(_heads(source))[:, None])
 
     def add_depth(self, x: Tensor, source: Padded) -> Tensor:
         return x + self.depth.at(tree_depths(_heads(source)))

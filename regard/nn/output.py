@@ -9,8 +9,9 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from regard.data.batch import Padded
 from regard.nn.fast.products import pack, times
-from regard.nn.state import State
+from regard.nn.state import Encoded, Nested, State
 
 CHUNK, LEAST_ROWS = 2**20, 256
 """Scores held at a time during the loss: about what stays in a cache, but never fewer rows."""
@@ -29,6 +30,10 @@ class Loss:
 
 
 class Output(nn.Module, ABC):
+    def prepare(self, encoded: Encoded, source: Padded) -> Nested:
+        """What it keeps of the source, B rows; `scores` and `loss` find it in State.candidates."""
+        return ()
+
     @abstractmethod
     def scores(self, hidden: Tensor, state: State) -> Tensor:
         """hidden (B, T, D) to (B, T, V): log-probabilities up to a constant for each place."""

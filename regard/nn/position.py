@@ -26,7 +26,7 @@ class Position(nn.Module):
         """x (B, T, D) whose first column stands at `start`."""
         return x
 
-    def turn(self, x: Tensor, start: int) -> Tensor:
+    def rotate(self, x: Tensor, start: int) -> Tensor:
         """Queries or keys x (B, H, T, K) whose first column stands at `start`."""
         return x
 
@@ -99,7 +99,7 @@ class Rotary(Position):
         self.register_buffer("angles", _angles(512, head_width), persistent=False)
         self.angles: Tensor
 
-    def turn(self, x: Tensor, start: int) -> Tensor:
+    def rotate(self, x: Tensor, start: int) -> Tensor:
         stop = start + x.shape[2]
         if stop > len(self.angles):
             self.angles = _angles(2 * stop, self.head_width)

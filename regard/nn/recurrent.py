@@ -15,7 +15,7 @@ from regard.nn.linear import linear
 
 CellKind = Literal["rnn", "gru", "lstm"]
 
-Memory = tuple[Tensor, ...]
+CellState = tuple[Tensor, ...]
 """What a cell remembers: its hidden vector h (R, D), and an LSTM also the content c of its cell."""
 
 
@@ -38,7 +38,7 @@ class Cell(nn.Module, ABC):
         for gate in self.of_hidden.detach().chunk(gates):
             nn.init.orthogonal_(gate)
 
-    def start(self, hidden: Tensor) -> Memory:
+    def start(self, hidden: Tensor) -> CellState:
         """The memory that begins with a hidden vector (R, D)."""
         return (hidden,)
 
@@ -47,14 +47,14 @@ class Cell(nn.Module, ABC):
         return affine(x, self.of_input, self.bias)
 
     @abstractmethod
-    def step(self, entered: Tensor, memory: Memory) -> Memory:
+    def step(self, entered: Tensor, memory: CellState) -> CellState:
         """The memory after one step, into which W x + b (R, gates x D) entered."""
 
     @abstractmethod
-    def run(self, x: Tensor, memory: Memory) -> tuple[Tensor, Memory]:
+    def run(self, x: Tensor, memory: CellState) -> tuple[Tensor, CellState]:
         """All steps of x (R, T, inputs) in one kernel: each h (R, T, D), and the last memory."""
 
-    def forward(self, x: Tensor, memory: Memory) -> tuple[Tensor, Memory]:
+    def forward(self, x: Tensor, memory: CellState) -> tuple[Tensor, CellState]:
         """As `run`; but for a single step the kernel takes longer than its few operations."""
         if x.shape[1] > 1:
             return self.run(x, memory)
@@ -76,10 +76,10 @@ class TanhCell(Cell):
     def __init__(self, inputs: int, width: int) -> None:
         super().__init__(inputs, width, gates=1)
 
-    def step(self, entered: Tensor, memory: Memory) -> Memory:
+    def step(self, entered: Tensor, memory: CellState) -> CellState:
         return (torch.addmm(entered, memory[0], self.of_hidden.t()).tanh(),)
 
-    def run(self, x: Tensor, memory: Memory) -> tuple[Tensor, Memory]:
+    def run(self, x: Tensor, memory: CellState) -> tuple[Tensor, CellState]:
         output, h = torch.rnn_tanh(
             x, memory[0][None], self._weights(), True, 1, 0.0, self.training, False, True
         )
@@ -100,7 +100,7 @@ class GRUCell(Cell):
     def __init__(self, inputs: int, width: int) -> None:
         super().__init__(inputs, width, gates=3)
 
-    def step(self, entered: Tensor, memory: Memory) -> Memory:
+    def step(self, entered: Tensor, memory: CellState) -> CellState:
         h = memory[0]
         width = h.shape[1]
         before, before_new = (h @ self.of_hidden.t()).split([2 * width, width], dim=-1)
@@ -109,7 +109,7 @@ class GRUCell(Cell):
         n = torch.addcmul(entered_new, r, before_new).tanh()
         return (torch.lerp(n, h, z),)
 
-    def run(self, x: Tensor, memory: Memory) -> tuple[Tensor, Memory]:
+    def run(self, x: Tensor, memory: CellState) -> tuple[Tensor, CellState]:
         output, h = torch.gru(
             x, memory[0][None], self._weights(), True, 1, 0.0, self.training, False, True
         )
@@ -129,16 +129,16 @@ class LSTMCell(Cell):
         super().__init__(inputs, width, gates=4)
         nn.init.ones_(self.bias.detach().chunk(4)[1])
 
-    def start(self, hidden: Tensor) -> Memory:
+    def start(self, hidden: Tensor) -> CellState:
         return hidden, torch.zeros_like(hidden)
 
-    def step(self, entered: Tensor, memory: Memory) -> Memory:
+    def step(self, entered: Tensor, memory: CellState) -> CellState:
         h, c = memory
         i, f, n, o = torch.addmm(entered, h, self.of_hidden.t()).chunk(4, dim=-1)
         c = f.sigmoid() * c + i.sigmoid() * n.tanh()
         return o.sigmoid() * c.tanh(), c
 
-    def run(self, x: Tensor, memory: Memory) -> tuple[Tensor, Memory]:
+    def run(self, x: Tensor, memory: CellState) -> tuple[Tensor, CellState]:
         before = [tensor[None] for tensor in memory]
         output, h, c = torch.lstm(
             x, before, self._weights(), True, 1, 0.0, self.training, False, True
@@ -174,7 +174,7 @@ class Backwards(nn.Module):
         return reorder(self.cell.read(reorder(x, backwards)), backwards)
 
 
-class Reading(nn.Module):
+class RecurrentLayer(nn.Module):
     """One layer of an encoder. The first columns of its output come from reading forwards, the
     others from reading backwards (Schuster & Paliwal 1997)."""
 
@@ -191,7 +191,7 @@ class Reading(nn.Module):
         return torch.cat([way(x, backwards) for way in self.ways], dim=-1)
 
 
-def turn(mask: Tensor) -> Tensor:
+def reversed_positions(mask: Tensor) -> Tensor:
     """The places (B, S) of each row backwards, padding left where it is; twice is no change."""
     places = torch.arange(mask.shape[1])
     return torch.where(mask, mask.sum(dim=1, keepdim=True) - 1 - places, places)
@@ -226,13 +226,15 @@ class Stack(nn.Module):
         self.residual = residual
         self.dropout = Dropout(dropout)
 
-    def start(self, context: Tensor) -> tuple[Memory, ...]:
+    def start(self, context: Tensor) -> tuple[CellState, ...]:
         """Each layer's memory before the first step: s_0 = tanh(W c), of c (B, D)."""
         hidden = self.begin(context).tanh().chunk(1 + len(self.upper), dim=-1)
         cells = [self.first, *(cast(Cell, cell) for cell in self.upper)]
         return tuple(cell.start(h) for cell, h in zip(cells, hidden, strict=True))
 
-    def forward(self, x: Tensor, memories: tuple[Memory, ...]) -> tuple[Tensor, tuple[Memory, ...]]:
+    def forward(
+        self, x: Tensor, memories: tuple[CellState, ...]
+    ) -> tuple[Tensor, tuple[CellState, ...]]:
         """x (R, T, inputs) to what the top layer writes, (R, T, D)."""
         written, memory = self.first(x, memories[0])
         return self._rise(written, memory, memories[1:])
@@ -247,15 +249,15 @@ class Stack(nn.Module):
         return functional.linear(known, of_known, self.first.bias).unbind(dim=1), of_fed.t()
 
     def step(
-        self, entered: Tensor, memories: tuple[Memory, ...]
-    ) -> tuple[Tensor, tuple[Memory, ...]]:
+        self, entered: Tensor, memories: tuple[CellState, ...]
+    ) -> tuple[Tensor, tuple[CellState, ...]]:
         """What entered the first cell (R, gates x D) to what the top layer writes, (R, 1, D)."""
         memory = self.first.step(entered, memories[0])
         return self._rise(memory[0][:, None], memory, memories[1:])
 
     def _rise(
-        self, x: Tensor, first: Memory, memories: tuple[Memory, ...]
-    ) -> tuple[Tensor, tuple[Memory, ...]]:
+        self, x: Tensor, first: CellState, memories: tuple[CellState, ...]
+    ) -> tuple[Tensor, tuple[CellState, ...]]:
         after = [first]
         for cell, before in zip(self.upper, memories, strict=True):
             written, memory = cell(self.dropout(x), before)

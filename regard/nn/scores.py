@@ -19,7 +19,7 @@ Prepared = tuple[Tensor, Tensor, Tensor]
 scores to hide padding (B, S)."""
 
 
-class Score(nn.Module, ABC):
+class AttentionScore(nn.Module, ABC):
     """e_j of a query s and a place h_j. What depends on the source alone is made once, as keys."""
 
     @abstractmethod
@@ -31,7 +31,7 @@ class Score(nn.Module, ABC):
         """query (B, N, D) and keys (B, S, D) to scores (B, N, S)."""
 
 
-class Dot(Score):
+class Dot(AttentionScore):
     """e_j = s^T h_j (Luong et al. 2015, arXiv 1508.04025)."""
 
     def prepare(self, source: Tensor) -> Tensor:
@@ -41,7 +41,7 @@ class Dot(Score):
         return query @ keys.transpose(1, 2)
 
 
-class Multiplicative(Score):
+class Multiplicative(AttentionScore):
     """e_j = s^T W h_j, "general" in Luong et al. 2015, arXiv 1508.04025."""
 
     def __init__(self, width: int) -> None:
@@ -55,7 +55,7 @@ class Multiplicative(Score):
         return query @ keys.transpose(1, 2)
 
 
-class Additive(Score):
+class Additive(AttentionScore):
     """e_j = v^T tanh(W1 h_j + W2 s + b) (Bahdanau et al. 2014, arXiv 1409.0473)."""
 
     def __init__(self, width: int) -> None:
@@ -72,18 +72,18 @@ class Additive(Score):
         return energy.tanh_() @ self.sum
 
 
-def build_score(kind: ScoreKind, width: int) -> Score:
+def build_score(kind: ScoreKind, width: int) -> AttentionScore:
     if kind == "dot":
         return Dot()
     return Multiplicative(width) if kind == "multiplicative" else Additive(width)
 
 
-class Attention(Watched):
+class SourceAttention(Watched):
     """a = softmax(e), c = sum_j a_j h_j, with the e of any score."""
 
     across = True
 
-    def __init__(self, score: Score) -> None:
+    def __init__(self, score: AttentionScore) -> None:
         super().__init__()
         self.score = score
 

@@ -19,7 +19,7 @@ from regard.models.transformer import TransformerConfig
 from regard.nn.blocks import BlockConfig, SelfAttention
 from regard.nn.mixers import MixerKind, MixerSizes
 from regard.nn.mixers.bigbird import BigBird, Pattern
-from regard.nn.mixers.places import Places, Reading
+from regard.nn.mixers.context import FullSequence, NextTokens
 from regard.nn.position import PositionKind
 from regard.nn.probe import capture
 
@@ -55,13 +55,13 @@ def some_input(rows: int, length: int, seed: int = 1) -> Tensor:
     return torch.randn(rows, length, 16, generator=torch.Generator().manual_seed(seed))
 
 
-def places_of(lengths: list[int], length: int) -> Places:
-    return Places(torch.arange(length) < torch.tensor(lengths)[:, None])
+def places_of(lengths: list[int], length: int) -> FullSequence:
+    return FullSequence(torch.arange(length) < torch.tensor(lengths)[:, None])
 
 
-def reading_of(rows: int, length: int, start: int = 0, copies: int = 1) -> Reading:
+def reading_of(rows: int, length: int, start: int = 0, copies: int = 1) -> NextTokens:
     tokens = torch.full((rows * copies, length), 5)
-    return Reading(tokens, start, rows, torch.ones(rows * copies, 0, dtype=torch.bool))
+    return NextTokens(tokens, start, rows, torch.ones(rows * copies, 0, dtype=torch.bool))
 
 
 def dense(mixing: SelfAttention, x: Tensor, seen: Tensor) -> Tensor:
@@ -274,7 +274,7 @@ def test_captured_weights_of_a_later_call_stand_at_their_places(kind: MixerKind)
     mixing, x = build(kind), some_input(2, 30)
     with capture(mixing) as weights:
         memory = mixing.read(x, mixing.start(2), reading_of(2, 30))[1]
-        step = Reading(torch.full((2, 1), 5), 30, 2, torch.ones(2, 30, dtype=torch.bool))
+        step = NextTokens(torch.full((2, 1), 5), 30, 2, torch.ones(2, 30, dtype=torch.bool))
         later = some_input(2, 1, seed=4)
         mixing.read(later, memory, step)
         mixing.read(torch.cat([x, later], dim=1), mixing.start(2), reading_of(2, 31))
@@ -435,7 +435,7 @@ def test_mixers_are_taken_in_turn() -> None:
     config = check(TransformerConfig, {"mixers": ["window", "full"], "decoder_mixers": ["none"]})
     encoder = config.build(20, 20).encoder
     kinds = [type(layer.attention.core).__name__ for layer in encoder.layers]
-    assert kinds == ["Window", "Full", "Window", "Full"]
+    assert kinds == ["WindowAttention", "FullAttention", "WindowAttention", "FullAttention"]
 
 
 def test_a_window_wider_than_the_line_costs_no_more_than_the_line() -> None:

@@ -7,16 +7,18 @@ import torch
 from regard.data.batch import EOS, Batch, Padded
 from regard.models.transformer import TransformerConfig
 from regard.models.weights import collect
-from regard.nn.mixers.places import Places
+from regard.nn.mixers.context import FullSequence
 from regard.nn.norm import BatchNorm
 from regard.training.average import AverageSettings
 
 CONFIG = TransformerConfig(layers=1, width=16, inner=24, heads=2, normalisation="batch")
 
 
-def some_places() -> tuple[torch.Tensor, Places]:
+def some_places() -> tuple[torch.Tensor, FullSequence]:
     torch.manual_seed(0)
-    return torch.randn(3, 6, 4) * 3 + 1, Places(torch.arange(6) < torch.tensor([[6], [2], [4]]))
+    return torch.randn(3, 6, 4) * 3 + 1, FullSequence(
+        torch.arange(6) < torch.tensor([[6], [2], [4]])
+    )
 
 
 def test_real_places_come_out_with_mean_zero_and_variance_one() -> None:
@@ -41,7 +43,7 @@ def test_running_statistics_serve_outside_training() -> None:
     for _ in range(100):
         norm(x, places)
     norm.eval()
-    alone = Places(places.real[:1])
+    alone = FullSequence(places.real[:1])
     torch.testing.assert_close(norm(x, places)[:1], norm(x[:1], alone))
     real = norm(x, places)[places.real]
     torch.testing.assert_close(real.mean(dim=0), torch.zeros(4), rtol=0, atol=1e-3)
@@ -58,7 +60,7 @@ def test_what_is_not_finite_leaves_nothing_behind() -> None:
 def test_the_statistics_are_kept_and_averaged_with_the_weights() -> None:
     torch.manual_seed(0)
     model = CONFIG.build(20, 20).train()
-    name = "encoder.layers.0.around_attention.norm.mean"
+    name = "encoder.layers.0.attention_residual.norm.mean"
     assert name in collect(model)
     row = Padded.of([[4, 5, 6, EOS], [7, EOS]])
     for kind in ("ema", "last"):
@@ -82,5 +84,5 @@ def test_the_end_of_a_target_is_no_place_of_a_batch() -> None:
         torch.manual_seed(0)
         model = CONFIG.changed(dropout=0.0).build(20, 20).train()
         model(Batch(source, side))
-        found.append(collect(model)["decoder.layers.0.around_feed_forward.norm.mean"])
+        found.append(collect(model)["decoder.layers.0.feed_forward_residual.norm.mean"])
     torch.testing.assert_close(found[0], found[1])

@@ -105,7 +105,7 @@ def test_the_slopes_of_alibi_are_those_of_the_paper() -> None:
 def test_rotary_products_depend_on_distance() -> None:
     torch.manual_seed(0)
     rotary, x = Rotary(8), torch.randn(1, 1, 1, 8)
-    turned = rotary.turn(x.expand(1, 1, 600, 8), 0)[0, 0]  # past the first table
+    turned = rotary.rotate(x.expand(1, 1, 600, 8), 0)[0, 0]  # past the first table
     products = turned @ turned.t()
     torch.testing.assert_close(products[0, 5], products[590, 595], rtol=1e-3, atol=1e-3)
 
@@ -142,9 +142,9 @@ def test_a_config_of_before_there_were_mixers_loads() -> None:
     for name in (
         "encoder.embedding.position.table",
         "encoder.layers.1.attention.project.weight",
-        "encoder.layers.1.around_attention.norm.weight",
+        "encoder.layers.1.attention_residual.norm.weight",
         "decoder.layers.0.source_attention.query.weight",
-        "decoder.layers.0.around_source.norm.bias",
+        "decoder.layers.0.source_residual.norm.bias",
         "decoder.layers.0.feed_forward.expand.weight",
     ):
         assert name in names

@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch.nn import functional
 
-from regard.nn import product
+from regard.nn.fast import products as product
 from regard.nn.fast.products import affine, by_input, pack, times
 
 

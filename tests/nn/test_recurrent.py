@@ -17,15 +17,15 @@ from regard.nn.probe import capture
 from regard.nn.recurrent import (
     Cell,
     CellKind,
+    CellState,
     GRUCell,
     LSTMCell,
-    Memory,
-    Reading,
+    RecurrentLayer,
     Stack,
     TanhCell,
     build_cell,
     ends,
-    turn,
+    reversed_positions,
 )
 
 R, T, INPUTS, WIDTH, SIZE = 3, 5, 6, 4, 23
@@ -43,7 +43,7 @@ def some_cell(kind: CellKind) -> Cell:
     return cell
 
 
-def by_hand(kind: CellKind, cell: Cell, x: Tensor, memory: Memory) -> Memory:
+def by_hand(kind: CellKind, cell: Cell, x: Tensor, memory: CellState) -> CellState:
     """The memory of one row after one more x, gate by gate."""
     gates = {"rnn": 1, "gru": 3, "lstm": 4}[kind]
     w, u, b = (tensor.chunk(gates) for tensor in (cell.of_input, cell.of_hidden, cell.bias))
@@ -61,7 +61,7 @@ def by_hand(kind: CellKind, cell: Cell, x: Tensor, memory: Memory) -> Memory:
     return o * torch.tanh(c), c
 
 
-def by_steps(cell: Cell, x: Tensor, memory: Memory) -> tuple[Tensor, Memory]:
+def by_steps(cell: Cell, x: Tensor, memory: CellState) -> tuple[Tensor, CellState]:
     written = []
     for entered in cell.enter(x).unbind(dim=1):
         memory = cell.step(entered, memory)
@@ -75,7 +75,7 @@ def test_a_cell_keeps_to_its_equations(kind: CellKind) -> None:
     start = tuple(torch.randn(R, WIDTH) for _ in cell.start(torch.zeros(R, WIDTH)))
     _, found = by_steps(cell, x, start)
     for row in range(R):
-        memory: Memory = tuple(part[row] for part in start)
+        memory: CellState = tuple(part[row] for part in start)
         for token in x[row]:
             memory = by_hand(kind, cell, token, memory)
         torch.testing.assert_close(tuple(part[row] for part in found), memory)
@@ -116,9 +116,9 @@ def test_the_start_of_the_weights() -> None:
 
 @CELLS
 def test_reading_backwards_is_reading_each_row_turned_round(kind: CellKind) -> None:
-    layer, x, lengths = Reading(kind, WIDTH, forwards=1), torch.randn(R, T, WIDTH), [5, 3, 1]
+    layer, x, lengths = RecurrentLayer(kind, WIDTH, forwards=1), torch.randn(R, T, WIDTH), [5, 3, 1]
     mask = torch.arange(T) < torch.tensor(lengths)[:, None]
-    output = layer(x, turn(mask))
+    output = layer(x, reversed_positions(mask))
     ended = ends(output, mask, forwards=1)
     there, back = (way.cell for way in layer.ways)
     for row, length in enumerate(lengths):
@@ -232,7 +232,7 @@ def test_a_target_known_in_advance_is_read_in_one_kernel(
 ) -> None:
     model = build(cell=kind, attention=attention, layers=2).train()
 
-    def refuse(*_: object) -> Memory:
+    def refuse(*_: object) -> CellState:
         raise AssertionError("a step was taken")
 
     for cell in (TanhCell, GRUCell, LSTMCell):

@@ -9,7 +9,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from regard.nn.scores import Additive, Attention, Dot, Multiplicative, ScoreKind, build_score
+from regard.nn.scores import Additive, Dot, Multiplicative, ScoreKind, SourceAttention, build_score
 
 B, N, S, D = 2, 3, 5, 4
 KINDS = pytest.mark.parametrize("kind", get_args(ScoreKind))
@@ -59,7 +59,7 @@ def test_additive() -> None:
 @KINDS
 def test_attention_is_the_mean_by_the_softmax_of_the_real_places(kind: ScoreKind) -> None:
     (source, mask), query = some_source(), torch.randn(B, N, D)
-    attention = Attention(build_score(kind, D))
+    attention = SourceAttention(build_score(kind, D))
     found = attention(query, attention.prepare(source, mask))
     for row in range(B):
         real = source[row : row + 1, mask[row]]
@@ -70,7 +70,7 @@ def test_attention_is_the_mean_by_the_softmax_of_the_real_places(kind: ScoreKind
 @KINDS
 def test_hypotheses_share_the_source_of_their_sentence(kind: ScoreKind) -> None:
     (source, mask), query = some_source(), torch.randn(B * 3, N, D)
-    attention = Attention(build_score(kind, D))
+    attention = SourceAttention(build_score(kind, D))
     folded = attention(query, attention.prepare(source, mask))
     copied = [tensor.repeat_interleave(3, dim=0) for tensor in (source, mask)]
     torch.testing.assert_close(folded, attention(query, attention.prepare(*copied)))
@@ -79,7 +79,7 @@ def test_hypotheses_share_the_source_of_their_sentence(kind: ScoreKind) -> None:
 @KINDS
 def test_the_probe_gets_one_head_of_weights(kind: ScoreKind) -> None:
     (source, mask), query = some_source(), torch.randn(B * 3, N, D)
-    attention = Attention(build_score(kind, D))
+    attention = SourceAttention(build_score(kind, D))
     prepared = attention.prepare(source, mask)
     attention.probe = []
     found = attention(query, prepared)
@@ -91,7 +91,7 @@ def test_the_probe_gets_one_head_of_weights(kind: ScoreKind) -> None:
 
 def test_steps_can_be_reported_as_one_pass() -> None:
     (source, mask), query = some_source(), torch.randn(B, N, D)
-    attention = Attention(Dot())
+    attention = SourceAttention(Dot())
     prepared = attention.prepare(source, mask)
     attention.probe = []
     attention(query, prepared)

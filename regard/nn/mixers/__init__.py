@@ -9,18 +9,18 @@ from pydantic import Field
 from regard.config import Settings
 from regard.nn.mixers.base import Mixer
 from regard.nn.mixers.bigbird import BigBird, Pattern
-from regard.nn.mixers.full import Full
-from regard.nn.mixers.linear import Linear
+from regard.nn.mixers.full import FullAttention
+from regard.nn.mixers.linear import LinearAttention
 from regard.nn.mixers.linformer import Linformer, Sharing
-from regard.nn.mixers.window import Window
+from regard.nn.mixers.window import WindowAttention
 from regard.nn.position import Position, PositionKind
 
 Looking = Literal["full", "window", "bigbird", "linear", "linformer"]
 MixerKind = Literal["none", "full", "window", "bigbird", "linear", "linformer"]
 """How a layer mixes places; none: each keeps to itself."""
 
-COMPARES_PLACES = ("rotary", "shaw", "alibi")
-BLIND_TO_PLACES = ("linear", "linformer")
+COMPARES_POSITIONS = ("rotary", "shaw", "alibi")
+BLIND_TO_POSITIONS = ("linear", "linformer")
 
 
 class MixerSizes(Settings):
@@ -49,8 +49,8 @@ def check_mixers(
         raise ValueError("syntax positions are those of a source, which a language model has not")
     if position == "syntax" and set(kinds) - {"none", "full"}:
         raise ValueError("syntax positions compare all words of a tree: use the mixer full")
-    blind = [kind for kind in kinds if kind in BLIND_TO_PLACES]
-    if blind and position in COMPARES_PLACES:
+    blind = [kind for kind in kinds if kind in BLIND_TO_POSITIONS]
+    if blind and position in COMPARES_POSITIONS:
         raise ValueError(
             f"{position} positions compare two places, and a {blind[0]} mixer never does: use "
             "sinusoidal, learned or none"
@@ -75,13 +75,13 @@ def build_mixer(
     """`length` is the longest line, for linformer; `number` that of the layer."""
     match kind:
         case "full":
-            return Full(heads, head_width, position, scaled)
+            return FullAttention(heads, head_width, position, scaled)
         case "window":
-            return Window(heads, head_width, position, scaled, sizes.neighbourhood)
+            return WindowAttention(heads, head_width, position, scaled, sizes.neighbourhood)
         case "bigbird":
             pattern = Pattern(sizes.block, sizes.global_blocks, sizes.random_blocks, number)
             return BigBird(heads, head_width, position, scaled, pattern)
         case "linear":
-            return Linear(heads, head_width)
+            return LinearAttention(heads, head_width)
         case "linformer":
             return Linformer(heads, scaled, sizes.projected, length, sizes.sharing)

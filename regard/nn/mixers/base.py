@@ -9,19 +9,19 @@ from typing import Optional
 from torch import Tensor
 
 from regard.nn.attention import fused, many, mix, scale, weigh
-from regard.nn.mixers.places import Places, Reading
+from regard.nn.mixers.context import FullSequence, NextTokens
 from regard.nn.position import Position
 from regard.nn.probe import Watched
-from regard.nn.state import Tree
+from regard.nn.state import Nested
 
 
 @dataclass(frozen=True)
-class Memory:
+class Cache:
     """What a mixer keeps of the places read so far, in the two parts of a State: `shared` by the
     hypotheses of a sentence (B rows), and `past` that follows each of them (B x copies rows)."""
 
-    shared: Tree = ()
-    past: Tree = ()
+    shared: Nested = ()
+    past: Nested = ()
 
 
 class Mixer(Watched, ABC):
@@ -39,17 +39,17 @@ class Mixer(Watched, ABC):
         self.position = position
 
     @abstractmethod
-    def forward(self, query: Tensor, key: Tensor, value: Tensor, places: Places) -> Tensor:
+    def forward(self, query: Tensor, key: Tensor, value: Tensor, places: FullSequence) -> Tensor:
         """A whole sequence, whose padding is not looked at."""
 
     @abstractmethod
-    def start(self, rows: int) -> Memory:
+    def start(self, rows: int) -> Cache:
         """The memory before anything is read."""
 
     @abstractmethod
     def read(
-        self, query: Tensor, key: Tensor, value: Tensor, memory: Memory, reading: Reading
-    ) -> tuple[Tensor, Memory]:
+        self, query: Tensor, key: Tensor, value: Tensor, memory: Cache, reading: NextTokens
+    ) -> tuple[Tensor, Cache]:
         """T more places of each hypothesis (B x copies, H, T, K), which see no later ones."""
 
     def record_weights(self, weights: Tensor) -> None:

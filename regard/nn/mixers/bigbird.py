@@ -11,9 +11,9 @@ from torch import Tensor
 from torch.nn import functional
 
 from regard.nn.attention import additive_mask
-from regard.nn.mixers.base import Memory, SoftmaxMixer
+from regard.nn.mixers.base import Cache, SoftmaxMixer
+from regard.nn.mixers.context import FullSequence, NextTokens
 from regard.nn.mixers.full import columns, more_columns, no_columns
-from regard.nn.mixers.places import Places, Reading
 from regard.nn.position import Position
 
 DRAWS = 1009
@@ -83,7 +83,7 @@ class BigBird(SoftmaxMixer):
         super().__init__(heads, head_width, position, scaled)
         self.pattern = pattern
 
-    def forward(self, query: Tensor, key: Tensor, value: Tensor, places: Places) -> Tensor:
+    def forward(self, query: Tensor, key: Tensor, value: Tensor, places: FullSequence) -> Tensor:
         size, length = self.pattern.block, query.shape[2]
         real = functional.pad(places.real, (0, -length % size))
         asking = torch.arange(real.shape[1] // size).expand(len(real), -1)  # (B, blocks)
@@ -103,12 +103,12 @@ class BigBird(SoftmaxMixer):
             self._record_weights(torch.cat([all_weights, weights[:, :, first:]], dim=2))
         return torch.cat([all_seen, mixed[:, :, first:]], dim=2)
 
-    def start(self, rows: int) -> Memory:
+    def start(self, rows: int) -> Cache:
         return no_columns(rows, self.heads, self.head_width)
 
     def read(
-        self, query: Tensor, key: Tensor, value: Tensor, memory: Memory, reading: Reading
-    ) -> tuple[Tensor, Memory]:
+        self, query: Tensor, key: Tensor, value: Tensor, memory: Cache, reading: NextTokens
+    ) -> tuple[Tensor, Cache]:
         if reading.whole:
             size = self.pattern.block
             real = torch.ones(len(query), query.shape[2], dtype=torch.bool)
@@ -181,7 +181,7 @@ class BigBird(SoftmaxMixer):
         taken = self._cut(x).index_select(0, rows.flatten())
         return taken.unflatten(0, (-1, rows.shape[2])).transpose(1, 2).flatten(2, 3)
 
-    def _pick(self, query: Tensor, key: Tensor, value: Tensor, reading: Reading) -> Tensor:
+    def _pick(self, query: Tensor, key: Tensor, value: Tensor, reading: NextTokens) -> Tensor:
         """A few places of each hypothesis (R, H, T, K), each with the columns it looks at.
 
         key and value (B, H, columns, K).

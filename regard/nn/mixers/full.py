@@ -8,12 +8,12 @@ import torch
 from torch import Tensor
 
 from regard.nn.attention import additive_mask, causal_mask, fused
-from regard.nn.mixers.base import Memory, SoftmaxMixer
-from regard.nn.mixers.places import Places, Reading, distances
+from regard.nn.mixers.base import Cache, SoftmaxMixer
+from regard.nn.mixers.context import FullSequence, NextTokens, distances
 from regard.nn.state import Growing
 
 
-class Full(SoftmaxMixer):
+class FullAttention(SoftmaxMixer):
     """softmax(Q K^T / sqrt(K)) V over all places, or in a decoder over those read so far; n^2
     time (Vaswani et al. 2017, arXiv 1706.03762).
 
@@ -24,19 +24,19 @@ class Full(SoftmaxMixer):
 
     uses_columns = True
 
-    def forward(self, query: Tensor, key: Tensor, value: Tensor, places: Places) -> Tensor:
+    def forward(self, query: Tensor, key: Tensor, value: Tensor, places: FullSequence) -> Tensor:
         distance = places.distance if self.position.relative else None
         mixed, weights = self.attend(query, key, value, places.mask, distance)
         if weights is not None:
             self.record_weights(weights)
         return mixed
 
-    def start(self, rows: int) -> Memory:
+    def start(self, rows: int) -> Cache:
         return no_columns(rows, self.heads, self.head_width)
 
     def read(
-        self, query: Tensor, key: Tensor, value: Tensor, memory: Memory, reading: Reading
-    ) -> tuple[Tensor, Memory]:
+        self, query: Tensor, key: Tensor, value: Tensor, memory: Cache, reading: NextTokens
+    ) -> tuple[Tensor, Cache]:
         if reading.whole:
             return self._causal(query, key, value, reading), columns(key, value)
         sentences = reading.sentences
@@ -48,7 +48,7 @@ class Full(SoftmaxMixer):
             self.record_weights(weights)
         return apart(mixed, len(query)), memory
 
-    def _causal(self, query: Tensor, key: Tensor, value: Tensor, reading: Reading) -> Tensor:
+    def _causal(self, query: Tensor, key: Tensor, value: Tensor, reading: NextTokens) -> Tensor:
         """All places at once: the fused kernel needs no mask for that."""
         relative, length = self.position.relative, reading.length
         if self.probe is None and not relative:
@@ -61,24 +61,24 @@ class Full(SoftmaxMixer):
         return mixed
 
 
-def no_columns(rows: int, heads: int, head_width: int) -> Memory:
+def no_columns(rows: int, heads: int, head_width: int) -> Cache:
     nothing = torch.zeros(rows, heads, 0, head_width)
     return columns(nothing, nothing)
 
 
-def columns(key: Tensor, value: Tensor) -> Memory:
+def columns(key: Tensor, value: Tensor) -> Cache:
     """The memory of keys and values (B, H, columns, K), which will get more columns."""
-    return Memory(shared=(Growing.of(key), Growing.of(value)))
+    return Cache(shared=(Growing.of(key), Growing.of(value)))
 
 
 def more_columns(
-    memory: Memory, key: Tensor, value: Tensor, sentences: int
-) -> tuple[Tensor, Tensor, Memory]:
+    memory: Cache, key: Tensor, value: Tensor, sentences: int
+) -> tuple[Tensor, Tensor, Cache]:
     """All keys and values (B, H, columns, K) and their memory, with T more columns of each
     hypothesis (B x copies, H, T, K) after those that were there."""
     keys, values = cast(tuple[Growing, Growing], memory.shared)
     keys, values = keys.append(beside(key, sentences)), values.append(beside(value, sentences))
-    return keys.now, values.now, Memory(shared=(keys, values))
+    return keys.now, values.now, Cache(shared=(keys, values))
 
 
 def beside(x: Tensor, sentences: int) -> Tensor:

@@ -9,8 +9,8 @@ from torch import Tensor
 from torch.nn import functional
 
 from regard.nn.attention import causal_mask
-from regard.nn.mixers.base import Memory, Mixer
-from regard.nn.mixers.places import Places, Reading
+from regard.nn.mixers.base import Cache, Mixer
+from regard.nn.mixers.context import FullSequence, NextTokens
 from regard.nn.position import Position
 
 CHUNK = 64
@@ -22,7 +22,7 @@ LEAST = 1e-6
 Sums = tuple[Tensor, Tensor]
 
 
-class Linear(Mixer):
+class LinearAttention(Mixer):
     """y_i = f(q_i) S / (f(q_i) z), S = sum_j f(k_j) v_j^T, z = sum_j f(k_j), with the features
     f(x) = elu(x) + 1 in place of the exponential of a product: time n, and in a decoder, where j
     goes up to i, a memory of one size (Katharopoulos et al. 2020, arXiv 2006.16236).
@@ -37,7 +37,7 @@ class Linear(Mixer):
         self.heads = heads
         self.head_width = head_width
 
-    def forward(self, query: Tensor, key: Tensor, value: Tensor, places: Places) -> Tensor:
+    def forward(self, query: Tensor, key: Tensor, value: Tensor, places: FullSequence) -> Tensor:
         query = features(query)
         key = features(key) * places.once("real", lambda: places.real[:, None, :, None].float())
         total = _outer(key, value)  # (B, H, K, K)
@@ -46,13 +46,13 @@ class Linear(Mixer):
             self.record_weights(query @ key.transpose(-1, -2) / norm)
         return query @ total / norm
 
-    def start(self, rows: int) -> Memory:
+    def start(self, rows: int) -> Cache:
         size = (rows, self.heads, self.head_width)
-        return Memory(past=(torch.zeros(*size, self.head_width), torch.zeros(size)))
+        return Cache(past=(torch.zeros(*size, self.head_width), torch.zeros(size)))
 
     def read(
-        self, query: Tensor, key: Tensor, value: Tensor, memory: Memory, reading: Reading
-    ) -> tuple[Tensor, Memory]:
+        self, query: Tensor, key: Tensor, value: Tensor, memory: Cache, reading: NextTokens
+    ) -> tuple[Tensor, Cache]:
         before = cast(Sums, memory.past)
         query, key = features(query), features(key)
         if self.probe is not None:
@@ -62,7 +62,7 @@ class Linear(Mixer):
             mixed = query @ total / (query @ norm[..., None] + LEAST)
         else:
             mixed, total, norm = _by_chunks(query, key, value, before)
-        return mixed, Memory(past=(total, norm))
+        return mixed, Cache(past=(total, norm))
 
 
 def features(x: Tensor) -> Tensor:

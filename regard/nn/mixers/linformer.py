@@ -9,8 +9,8 @@ from torch import Tensor, nn
 
 from regard.errors import RegardError
 from regard.nn.attention import fused, many, scale, weigh
-from regard.nn.mixers.base import Memory, Mixer
-from regard.nn.mixers.places import Places, Reading
+from regard.nn.mixers.base import Cache, Mixer
+from regard.nn.mixers.context import FullSequence, NextTokens
 from regard.nn.position import Position
 
 Sharing = Literal["none", "heads", "keys"]
@@ -39,7 +39,7 @@ class Linformer(Mixer):
         drawn = torch.randn(projections, apart, places, length) * places**-0.5
         self.projections = nn.Parameter(drawn)
 
-    def forward(self, query: Tensor, key: Tensor, value: Tensor, places: Places) -> Tensor:
+    def forward(self, query: Tensor, key: Tensor, value: Tensor, places: FullSequence) -> Tensor:
         length = key.shape[2]
         if length > self.length:
             raise RegardError(
@@ -56,12 +56,12 @@ class Linformer(Mixer):
             self.record_weights(weights @ (of_values * real.transpose(-1, -2)))
         return weights @ value
 
-    def start(self, rows: int) -> Memory:
+    def start(self, rows: int) -> Cache:
         raise RegardError(NOT_CAUSAL)
 
     def read(
-        self, query: Tensor, key: Tensor, value: Tensor, memory: Memory, reading: Reading
-    ) -> tuple[Tensor, Memory]:
+        self, query: Tensor, key: Tensor, value: Tensor, memory: Cache, reading: NextTokens
+    ) -> tuple[Tensor, Cache]:
         raise RegardError(NOT_CAUSAL)
 
 

@@ -9,15 +9,15 @@ from torch import Tensor
 from torch.nn import functional
 
 from regard.nn.attention import KeysValues, additive_mask
-from regard.nn.mixers.base import Memory, SoftmaxMixer
-from regard.nn.mixers.places import Places, Reading
+from regard.nn.mixers.base import Cache, SoftmaxMixer
+from regard.nn.mixers.context import FullSequence, NextTokens
 from regard.nn.position import Position
 
 SMALLEST = 16
 """Queries that are at least taken together: products of fewer cost more than they save."""
 
 
-class Window(SoftmaxMixer):
+class WindowAttention(SoftmaxMixer):
     """softmax over the neighbourhood of r places with the query's in the middle, |i - j| <= r / 2:
     time and memory r n (section 4 of Vaswani et al. 2017, arXiv 1706.03762, and Parmar et al.
     2018, arXiv 1802.05751). In a decoder the earlier half of it, i - r / 2 <= j <= i.
@@ -33,19 +33,19 @@ class Window(SoftmaxMixer):
         super().__init__(heads, head_width, position, scaled)
         self.reach = neighbourhood // 2
 
-    def forward(self, query: Tensor, key: Tensor, value: Tensor, places: Places) -> Tensor:
+    def forward(self, query: Tensor, key: Tensor, value: Tensor, places: FullSequence) -> Tensor:
         reach = min(self.reach, query.shape[2])  # a short line costs no more than itself
         band = Band(reach, reach, 0, query.shape[2])
         mask = places.once(("window", reach), lambda: band.mask(places.real))
         return self._mix(query, key, value, mask, band, 0)
 
-    def start(self, rows: int) -> Memory:
+    def start(self, rows: int) -> Cache:
         nothing = torch.zeros(rows, self.heads, 0, self.head_width)
-        return Memory(past=(nothing, nothing))
+        return Cache(past=(nothing, nothing))
 
     def read(
-        self, query: Tensor, key: Tensor, value: Tensor, memory: Memory, reading: Reading
-    ) -> tuple[Tensor, Memory]:
+        self, query: Tensor, key: Tensor, value: Tensor, memory: Cache, reading: NextTokens
+    ) -> tuple[Tensor, Cache]:
         before = cast(KeysValues, memory.past)
         key, value = torch.cat([before[0], key], dim=2), torch.cat([before[1], value], dim=2)
         kept = before[0].shape[2]  # as many as there are, r / 2 at most
@@ -58,9 +58,9 @@ class Window(SoftmaxMixer):
             )
             mixed = self._mix(query, key, value, mask, band, reading.start - kept)
         first = max(0, key.shape[2] - self.reach)
-        return mixed, Memory(past=(key[:, :, first:], value[:, :, first:]))
+        return mixed, Cache(past=(key[:, :, first:], value[:, :, first:]))
 
-    def _step(self, query: Tensor, key: Tensor, value: Tensor, reading: Reading) -> Tensor:
+    def _step(self, query: Tensor, key: Tensor, value: Tensor, reading: NextTokens) -> Tensor:
         """One place sees all that is remembered."""
         seen = key.shape[2]
         distance = torch.arange(1 - seen, 1)[None] if self.position.relative else None

@@ -18,7 +18,7 @@ Made = dict[Hashable, Tensor]
 
 
 @dataclass(frozen=True)
-class Places:
+class FullSequence:
     """A whole sequence, as an encoder reads it: real (B, S) is false at padding.
 
     How far places are apart follows from the line, unless `apart` (B, 1, S, S) says otherwise.
@@ -47,7 +47,7 @@ class Places:
 
 
 @dataclass(frozen=True)
-class Reading:
+class NextTokens:
     """The next T tokens (B x copies, T) of each hypothesis, after `start` earlier ones.
 
     What the hypotheses of a sentence have read may stand side by side in columns, once a
