@@ -98,12 +98,12 @@ def said(*arguments: str, output: Path) -> str:
 def hashes(number: int, config: Any, corpus: Path, folder: Path) -> dict[str, str]:
     run, test = folder / "run", [str(corpus / f"test.{side}") for side in ("en", "de")]
     reads = config.reads_source
-    tree = ["--source-heads"] if config.reads_trees else []
+    tree = ["--trees"] if config.annotations else []
     files = [
         part
         for prefix, name in (("", "train"), ("valid-", "valid"))
-        for option, side in (("source", "en"), ("target", "de"), ("source-heads", "heads"))
-        if (option == "target" or reads) and (option != "source-heads" or tree)
+        for option, side in (("source", "en"), ("target", "de"), ("trees", "trees"))
+        if (option == "target" or reads) and (option != "trees" or tree)
         for part in (f"--{prefix}{option}", str(corpus / f"{name}.{side}"))
     ]
     recipe = "tiny" if reads else "language"
@@ -119,7 +119,7 @@ def hashes(number: int, config: Any, corpus: Path, folder: Path) -> dict[str, st
         name: tensors(checkpoint / f"{name}.safetensors")
         for name in ("weights", "average", "optimizer")
     }
-    given = [*tree, str(corpus / "test.heads")] if tree else []
+    given = [*tree, str(corpus / "test.trees")] if tree else []
     output = folder / "output"
     translate = ["translate", str(run), "--input", test[0], "--workers", "1", *given]
     found["beam"] = said(*translate, "--beam", "3", "--best", "2", output=output)

@@ -12,6 +12,7 @@ from torch import Tensor, nn
 from typing_extensions import Self
 
 from regard.config import Settings
+from regard.data.annotations import Kinds
 from regard.data.batch import BOS, Batch, Padded
 from regard.errors import UsageError
 from regard.models.example import random_batch
@@ -42,9 +43,9 @@ class Family(Settings, ABC):
         return True
 
     @property
-    def reads_trees(self) -> bool:
-        """Whether its positions are those of words in the dependency tree of the source."""
-        return False
+    def annotations(self) -> Kinds:
+        """What its models read of the source besides the text."""
+        return ()
 
     @property
     def writes(self) -> Writes:
@@ -66,7 +67,7 @@ class Family(Settings, ABC):
 
     def example(self, rows: int, seed: int) -> Batch:
         """A random batch that this family can learn, for the vocabularies of `EXAMPLE_SIZES`."""
-        return random_batch(rows, seed, self.reads_source, self.reads_trees)
+        return random_batch(rows, seed, self.reads_source, self.annotations)
 
 
 class Model(nn.Module, ABC):
