@@ -23,7 +23,7 @@ from regard.data.batch import EOS, Padded
 from regard.data.store import Store
 from regard.models.base import EncoderDecoder
 from regard.models.transformer import TransformerConfig
-from regard.nn.fast.layout import lay_out_for_search
+from regard.nn.fast.prepare import prepare_for_search
 from regard.processes.pool import at_once, cores
 from regard.search.beam import Beam
 from regard.training.journal import Journal
@@ -58,8 +58,7 @@ def our_model(folder: Path) -> tuple[EncoderDecoder, TransformerConfig]:
 
 def regard(beam: int, folder: Path) -> Decode:
     """The built-in engine: a process of one thread for each core, as loading a run sets it up."""
-    model, _ = our_model(folder)
-    lay_out_for_search(model)
+    model = prepare_for_search(our_model(folder)[0])
     search = Beam(beam=beam, scored=beam > 1, max_length_ratio=1e-6, max_length_extra=LENGTH + 1)
 
     def work(rows: list[list[int]]) -> int:

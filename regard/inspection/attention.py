@@ -13,10 +13,15 @@ from torch import Tensor
 
 from regard.data.batch import Batch
 from regard.models.base import Model
-from regard.nn.probe import capture, watched
+from regard.nn.probe import Axis, capture, watched
 
 Kind = Literal["cross", "encoder", "decoder"]
 KINDS: tuple[Kind, ...] = ("cross", "encoder", "decoder")
+KIND_OF_AXES: dict[tuple[Axis, Axis], Kind] = {
+    ("target", "source"): "cross",
+    ("source", "source"): "encoder",
+    ("read", "read"): "decoder",
+}
 
 Weights = NDArray[np.float32]
 """(H, T, S) of a layer: how much each head, at each place, looks at every other place."""
@@ -50,10 +55,8 @@ def watch(model: Model, read: Callable[[Batch], Result], batch: Batch) -> tuple[
         result = read(batch)
     captured: Captured = {kind: [] for kind in KINDS}
     for name, module in watched(model).items():
-        if weights[name]:
-            inside: Kind = "encoder" if "encoder" in name.split(".") else "decoder"
-            kind: Kind = "cross" if module.across else inside
-            captured[kind].append(torch.cat(weights[name], dim=2))
+        if weights[name] and module.looks in KIND_OF_AXES:
+            captured[KIND_OF_AXES[module.looks]].append(torch.cat(weights[name], dim=2))
     return result, captured
 
 

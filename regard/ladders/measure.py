@@ -21,7 +21,7 @@ from regard.data.store import Batches
 from regard.data.tokenizers import Tokenizers
 from regard.data.trees import Heads
 from regard.metrics.text import Score, TextMetrics, bleu, piece_perplexity, word_perplexity
-from regard.nn.fast.layout import lay_out_for_search
+from regard.nn.fast.prepare import prepare_for_search
 from regard.predict import Predictor
 from regard.processes.pool import cores
 from regard.runs.folder import Run
@@ -130,7 +130,7 @@ def measure(run: Run, lines: Lines, metrics: TextMetrics, say: Callable[[str], N
     model, checkpoint = run.model(say)
     sides, search, trees = run.tokenizers(), run.config.search, run.config.reads_heads
     parameters = sum(parameter.numel() for parameter in model.parameters())
-    lay_out_for_search(model)  # replaces weights, so they are counted before
+    model = prepare_for_search(model)
     greedy = override(search, ["beam=1", "best=1", "scored=false"])
     wide = override(search, [f"beam={WIDE}", "best=1", "scored=true"])
     draft, translate = (

@@ -100,7 +100,7 @@ class ConvolutionalEncoder(Encoder):
         embedded = self.embedding(source.values)  # (B, S, D)
         x = embedded
         for layer in self.layers:
-            x = (x + cast(GatedConvolution, layer).around(x, real)) * HALF
+            x = (x + cast(GatedConvolution, layer).centred(x, real)) * HALF
         # every layer of the decoder sends its gradient here, and together they would be too much
         z = scale_gradient(self.norm(x), 1 / self.asked_by)
         return Encoded(torch.cat([z, (z + embedded) * HALF], dim=-1), source.mask)
@@ -226,7 +226,7 @@ class ByteNetEncoder(Encoder):
         x = self.dropout(self.tokens(source.values) * self.scale) * source.mask[:, :, None]
         x = functional.pad(x, (0, 0, 0, most - x.shape[1]))  # (B, unfolded, D); may also cut
         for block in self.blocks:
-            x = cast(DilatedBlock, block).around(x, real)
+            x = cast(DilatedBlock, block).centred(x, real)
         return Encoded(self.norm(x) * real, mask)
 
 
@@ -259,6 +259,6 @@ class ByteNetDecoder(Decoder):
         x = (x.unflatten(0, (len(columns), -1)) + columns[:, None]).flatten(0, 1)
         after = []
         for block, before in zip(self.blocks, past, strict=True):
-            x, last = cast(DilatedBlock, block).onward(x, before)
+            x, last = cast(DilatedBlock, block).causal(x, before)
             after.append(last)
         return self.norm(x), state.advance(tuple(after), by=length)

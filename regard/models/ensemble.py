@@ -123,10 +123,17 @@ class _Outputs(Output):
         return Loss(
             torch.stack([loss.total for loss in losses]).sum(),
             math.log(len(losses)) - (-alone).logsumexp(dim=0),
+            losses[0].tokens,
         )
 
     def narrow(self, choices: Tensor) -> Output:
         return _Outputs(cast(Output, member).narrow(choices) for member in self.members)
+
+    def for_search(self) -> Output:
+        return _Outputs(cast(Output, member).for_search() for member in self.members)
+
+    def quantized(self) -> Output:
+        return _Outputs(cast(Output, member).quantized() for member in self.members)
 
     def _each(self, hidden: Tensor, state: State) -> Iterable[tuple[Output, Tensor, State]]:
         members = [cast(Output, member) for member in self.members]

@@ -130,7 +130,7 @@ class AttentionLanguage(Decoder):
         super().__init__()
         self.embedding = config.embedding(tokens)
         layers = [
-            SelfLayer(config, mixer, number)
+            SelfLayer(config, mixer, number, ("read", "read"))
             for number, mixer in enumerate(in_turn(config.mixers, config.layers))
         ]
         self.uses_columns = any(layer.attention.uses_columns for layer in layers)
@@ -139,7 +139,7 @@ class AttentionLanguage(Decoder):
 
     def start(self, encoded: Encoded) -> State:
         rows = len(encoded.output)
-        memories = [cast(SelfLayer, layer).attention.start(rows) for layer in self.layers]
+        memories = [cast(SelfLayer, layer).attention.start(encoded.output) for layer in self.layers]
         return State(
             shared=tuple(memory.shared for memory in memories),
             past=(encoded.mask.new_ones(rows, 0), tuple(memory.past for memory in memories)),

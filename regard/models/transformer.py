@@ -115,11 +115,11 @@ class TransformerEncoder(Encoder):
         self.norm = config.last_norm()
 
     def forward(self, source: Padded) -> Encoded:
-        places = self.order.places(source)
+        sequence = self.order.sequence(source)
         x = self.order.add_depth(self.embedding(source.values), source)  # (B, S, D)
         for layer in self.layers:
-            x = layer(x, places)
-        return Encoded(self.norm(x, places), source.mask)
+            x = layer(x, sequence)
+        return Encoded(self.norm(x, sequence), source.mask)
 
 
 class TransformerDecoder(Decoder):
@@ -142,7 +142,7 @@ class TransformerDecoder(Decoder):
     def start(self, encoded: Encoded) -> State:
         layers = [cast(DecoderLayer, layer) for layer in self.layers]
         prepared = tuple(layer.source_attention.prepare(encoded.output) for layer in layers)
-        memories = [layer.attention.start(len(encoded.output)) for layer in layers]
+        memories = [layer.attention.start(encoded.output) for layer in layers]
         mask = additive_mask(~encoded.mask)[:, None, None]
         seen = encoded.mask.new_ones(len(encoded.mask), 0)
         return State(

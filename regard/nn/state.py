@@ -6,59 +6,21 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Optional, Union
 
-import torch
 from torch import Tensor
 
-Nested = Union[Tensor, "Growing", tuple["Nested", ...]]
+from regard.nn.fast.cache import Growing
+
+Nested = Union[Tensor, Growing, tuple["Nested", ...]]
 """Tensors in nested tuples; the first axis of every tensor is the batch."""
 
 
-def each(tree: Nested, change: Callable[[Tensor], Tensor]) -> Nested:
-    """The same tree with every tensor changed."""
-    if isinstance(tree, Tensor):
-        return change(tree)
-    if isinstance(tree, Growing):
-        return Growing.of(change(tree.now))
-    return tuple(each(branch, change) for branch in tree)
-
-
-SPARE = 8
-"""How many more times there is room in any case; beyond that, room for a quarter more."""
-
-
-@dataclass(frozen=True)
-class Growing:
-    """A tensor (B, H, n, K) that gets more places along its third axis, without a copy as long as
-    there is room for them.
-
-    Each stage stays as it was. The first that grows from a stage takes the room after it; whoever
-    grows from that stage too is given room of its own.
-    """
-
-    room: Tensor  # (B, H, n or more, K)
-    length: int
-    taken: list[int]  # how much of the room has been written: one number for all who share it
-
-    @staticmethod
-    def of(tensor: Tensor) -> Growing:
-        return Growing(tensor, tensor.shape[2], [tensor.shape[2]])
-
-    @property
-    def now(self) -> Tensor:
-        return self.room[:, :, : self.length]
-
-    def append(self, more: Tensor) -> Growing:
-        """more (B, H, m, K)."""
-        if torch.is_grad_enabled():  # what is written over has no gradient
-            return Growing.of(torch.cat([self.now, more], dim=2))
-        room, taken, length = self.room, self.taken, self.length + more.shape[2]
-        if taken[0] > self.length or length > room.shape[2]:
-            places = length + max(SPARE * more.shape[2], length // 4)
-            room, taken = room.new_empty(*room.shape[:2], places, room.shape[3]), [0]
-            room[:, :, : self.length] = self.now
-        room[:, :, self.length : length] = more
-        taken[0] = length
-        return Growing(room, length, taken)
+def each(nested: Nested, change: Callable[[Tensor], Tensor]) -> Nested:
+    """The same nesting with every tensor changed."""
+    if isinstance(nested, Tensor):
+        return change(nested)
+    if isinstance(nested, Growing):
+        return Growing.of(change(nested.now))
+    return tuple(each(part, change) for part in nested)
 
 
 @dataclass(frozen=True)

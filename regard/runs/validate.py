@@ -12,6 +12,7 @@ from regard.data.tokenizers import Tokenizers
 from regard.inspection.snapshot import SENTENCES, snapshot
 from regard.metrics.text import quick_score
 from regard.models.base import Model
+from regard.nn.fast.prepare import prepare_for_search
 from regard.predict import Predictor
 from regard.runs.folder import Run
 from regard.training.trainer import Scores
@@ -35,9 +36,10 @@ def validator(run: Run, sides: Tokenizers) -> Callable[[Model, int], Scores]:
     @torch.inference_mode()
     def validate(model: Model, step: int) -> Scores:
         losses = [model(batch) for batch in in_order(store, run.config.batch.tokens)]
-        tokens = sum(len(loss.nll) for loss in losses)
+        tokens = sum(loss.tokens for loss in losses)
         scores = {"loss": sum(float(loss.nll.sum()) for loss in losses) / tokens}
-        predictor = Predictor(model, sides, greedy, reads_heads=run.config.reads_heads)
+        prepared = prepare_for_search(model)
+        predictor = Predictor(prepared, sides, greedy, reads_heads=run.config.reads_heads)
         outputs = predictor(sources, heads)
         if settings.metric != "loss":
             scores[settings.metric] = quick_score(settings.metric, outputs, references)
