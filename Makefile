@@ -1,4 +1,4 @@
-# Everything a newcomer needs: `make demo` and `make test` also make the virtual environment.
+# Everything a newcomer needs: `make demo` and `make test` also create the virtual environment.
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
@@ -9,24 +9,24 @@ READY := $(VENV)/ready
 demo: $(READY)
 	$(BIN)/regard demo
 
-# A process a core, four at most; each test uses one thread.
+# One process per core, four at most; each test uses one thread.
 test: $(READY) browser
 	$(BIN)/python -m pytest -n auto --maxprocesses 4 --dist worksteal
 
-# Pages are tried in a real Chromium. Where there is none and none can be installed, those tests
-# say so and are left out.
+# Pages are tested in a real Chromium. Where there is none and none can be installed, those tests are
+# skipped with a note.
 browser:
 	@command -v chromium >/dev/null && command -v chromedriver >/dev/null || { \
 	  test "$$(id -u)" = 0 && command -v apt-get >/dev/null && apt-get update -qq && \
 	  DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends \
 	    chromium chromium-driver fonts-dejavu-core >/dev/null; } || \
-	  echo "No Chromium here (packages chromium and chromium-driver): pages are not tried in one."
+	  echo "Chromium is not installed (packages chromium and chromium-driver): page tests are skipped."
 
 check: $(READY)
 	$(BIN)/ruff check regard tests benchmarks
 	$(BIN)/ruff format --check regard tests benchmarks
 	$(BIN)/mypy
-	$(BIN)/python -m pytest tests/test_layers.py
+	$(BIN)/python -m pytest tests/test_layers.py tests/test_house.py
 
 learn: $(READY)
 	$(BIN)/python -m pytest tests/learn
@@ -52,7 +52,7 @@ bench-growth: $(BENCH)/ready
 	$(BENCH)/bin/python -m benchmarks.growth --pairs $(GROWTH_PAIRS) --output benchmarks/growth.json
 
 bench-mixers: $(READY)
-	$(BIN)/python -m benchmarks.mixers --output benchmarks/mixers.json --picture benchmarks/mixers.svg
+	$(BIN)/python -m benchmarks.mixers --output benchmarks/mixers.json --figure benchmarks/mixers.svg
 
 SCAN_DATA ?= ../shared/data/scan
 SCAN_RUNS ?= benchmarks/runs/scan

@@ -1,1 +1,1 @@
-"""Speed and quality beside the peers; every figure is a ratio from one run."""
+"""Speed and quality compared with other toolkits; every speed is a ratio from one run."""

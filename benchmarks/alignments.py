@@ -1,14 +1,14 @@
-"""Word alignments on hand-aligned text: a model of tatoeba-en-de, tested on Europarl de-en.
+"""Alignment error rate on hand-aligned text: trained on tatoeba-en-de, tested on Europarl de-en.
 
 python -m benchmarks.alignments --pairs ../shared/data/tatoeba-en-de
     --gold ../shared/data/word-alignment --runs DIR [--minutes 20] [--seed 1]
     [--output results.json]
 
-The gold text is lower-cased and cut into words, so the training text is made so too, by the words
-of sacreBLEU's 13a. Its lines have 8 to 21 words and those of tatoeba 6 or 7, so one to four of
-these, drawn at random, make a line to learn from. The gold alignment is from German to English, the
-model goes the other way. Its heads are those in which both directions agree most on the validation
-data: the gold alignment has no part in the choice.
+The gold text is lower-cased and tokenised, so the training text is too, by sacreBLEU's 13a. Gold
+lines have 8 to 21 words and those of tatoeba 6 or 7, so each training line joins one to four random
+pairs. The gold alignment is from German to English, the model translates the other way. Attention
+heads are arguments by the agreement of both directions on the validation data, without the gold
+alignment.
 """
 
 from __future__ import annotations
@@ -36,26 +36,27 @@ def lines_of(path: Path) -> Iterator[str]:
 
 
 def prepare(pairs: Path, folder: Path, seed: int) -> tuple[Path, Path]:
-    """Lower-cased words of the training and the validation pairs, one to four in a line."""
-    cut, draw = Tokenizer13a(), random.Random(seed)
+    """Write the training and validation pairs, tokenised, lower-cased and joined."""
+    tokenize, generator = Tokenizer13a(), random.Random(seed)
     folder.mkdir(parents=True, exist_ok=True)
     written = []
     for name in ("train.tsv.gz", "dev.tsv"):
         lines = [line.rstrip("\n").split("\t") for line in lines_of(pairs / name)]
-        draw.shuffle(lines)
+        generator.shuffle(lines)
         path = folder / f"{name.split('.')[0]}.tsv"
         with path.open("w", encoding="utf-8") as stream:
-            for together in joined(lines, draw):
-                sides = (" ".join(side) for side in zip(*together, strict=True))
-                stream.write("\t".join(cut(side).lower() for side in sides) + "\n")
+            for group in groups(lines, generator):
+                sides = (" ".join(side) for side in zip(*group, strict=True))
+                stream.write("\t".join(tokenize(side).lower() for side in sides) + "\n")
         written.append(path)
     return written[0], written[1]
 
 
-def joined(pairs: Sequence[list[str]], draw: random.Random) -> Iterator[Sequence[list[str]]]:
+def groups(pairs: Sequence[list[str]], generator: random.Random) -> Iterator[Sequence[list[str]]]:
+    """Groups of one to four consecutive pairs."""
     start = 0
     while start < len(pairs):
-        stop = start + draw.randint(1, 4)
+        stop = start + generator.randint(1, 4)
         yield pairs[start:stop]
         start = stop
 
@@ -68,9 +69,9 @@ def main() -> None:
     parser.add_argument("--minutes", type=float, default=20)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--output", type=Path)
-    chosen = parser.parse_args()
-    train, valid = prepare(chosen.pairs, chosen.runs / "data", chosen.seed)
-    run = chosen.runs / f"tatoeba-{chosen.minutes:g}-{chosen.seed}"
+    arguments = parser.parse_args()
+    train, valid = prepare(arguments.pairs, arguments.runs / "data", arguments.seed)
+    run = arguments.runs / f"tatoeba-{arguments.minutes:g}-{arguments.seed}"
     began = time.time()
     regard(
         "train",
@@ -78,19 +79,19 @@ def main() -> None:
         f"--run={run}",
         f"--pairs={train}",
         f"--valid-pairs={valid}",
-        f"--minutes={chosen.minutes}",
-        f"--seed={chosen.seed}",
+        f"--minutes={arguments.minutes}",
+        f"--seed={arguments.seed}",
     )
-    results: dict[str, Any] = {"passed": (time.time() - began) / 60, "seed": chosen.seed}
+    results: dict[str, Any] = {"minutes": (time.time() - began) / 60, "seed": arguments.seed}
     for method in METHODS:
         found = json.loads(
             regard(
                 "evaluate",
                 run,
-                f"--source={chosen.gold / 'bicici-test.en'}",
-                f"--target={chosen.gold / 'bicici-test.de'}",
-                f"--alignments={chosen.gold / 'bicici-de-en.wa'}",
-                "--gold-turned",
+                f"--source={arguments.gold / 'bicici-test.en'}",
+                f"--target={arguments.gold / 'bicici-test.de'}",
+                f"--alignments={arguments.gold / 'bicici-de-en.wa'}",
+                "--gold-reversed",
                 f"--method={method}",
                 "--json",
             )
@@ -98,8 +99,8 @@ def main() -> None:
         results[method] = {each["name"]: each for each in found["scores"]}
         rate = results[method]["AER"]
         print(f"{method}: alignment error rate {rate['value']:.2f} [{rate['signature']}]")
-    if chosen.output:
-        chosen.output.write_text(json.dumps(results, indent=1) + "\n")
+    if arguments.output:
+        arguments.output.write_text(json.dumps(results, indent=1) + "\n")
 
 
 if __name__ == "__main__":

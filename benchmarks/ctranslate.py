@@ -1,4 +1,4 @@
-"""Our Transformer's weights in CTranslate2's format, so that both engines decode one model."""
+"""Convert our Transformer to CTranslate2's format, so that both engines decode the same model."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from regard.nn.position import Sinusoidal
 
 
 def convert(model: EncoderDecoder, config: TransformerConfig, size: int, folder: Path) -> None:
-    """Write the model; its tokens are the ids as text."""
+    """Write the converted model, whose tokens are our ids as text."""
     _Converter(model, config, size).convert(str(folder), force=True)
 
 

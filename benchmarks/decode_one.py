@@ -1,10 +1,10 @@
-"""One system that decodes the sentences of the workload again and again, until it is stopped.
+"""One system that decodes the sentences of the workload repeatedly, until it is killed.
 
 python -m benchmarks.decode_one SYSTEM BEAM WORKLOAD FOLDER
 
-FOLDER/run/journal.jsonl gets a line each time it has decoded all. Every system decodes the same
-source sentences of real text to exactly 15 target tokens with random weights of the tiny
-Transformer, so that all do the same work.
+It appends a line to FOLDER/run/journal.jsonl after each pass. Every system decodes the same real
+source sentences to exactly 15 target tokens, with a tiny Transformer of random weights, so that all
+do the same work.
 """
 
 from __future__ import annotations
@@ -24,7 +24,8 @@ from regard.data.store import Store
 from regard.models.base import EncoderDecoder
 from regard.models.transformer import TransformerConfig
 from regard.nn.fast.prepare import prepare_for_search
-from regard.processes.pool import at_once, cores
+from regard.processes.cores import cores
+from regard.processes.pool import worker_map
 from regard.search.beam import Beam
 from regard.training.journal import Journal
 
@@ -38,14 +39,14 @@ _open = ExitStack()
 
 
 def sources(folder: Path) -> list[list[int]]:
-    """Sentences of real text, longest first as every system would sort them."""
+    """Sentences of real text, longest first, as every system would sort them."""
     store = Store.open(folder / "store")
     rows = [[*store.pair(index)[0].tolist(), EOS] for index in range(SENTENCES)]
     return sorted(rows, key=len, reverse=True)
 
 
 def our_model(folder: Path) -> tuple[EncoderDecoder, TransformerConfig]:
-    """Random weights that never want to end."""
+    """A model with random weights that never predicts EOS."""
     torch.manual_seed(1)
     config = TransformerConfig(norm="pre", tying="target")
     model = config.build(VOCABULARY, targets(folder)).eval()
@@ -57,7 +58,7 @@ def our_model(folder: Path) -> tuple[EncoderDecoder, TransformerConfig]:
 
 
 def regard(beam: int, folder: Path) -> Decode:
-    """The built-in engine: a process of one thread for each core, as loading a run sets it up."""
+    """The built-in engine: one process with one thread per core, as for a loaded run."""
     model = prepare_for_search(our_model(folder)[0])
     search = Beam(beam=beam, scored=beam > 1, max_length_ratio=1e-6, max_length_extra=LENGTH + 1)
 
@@ -66,7 +67,7 @@ def regard(beam: int, folder: Path) -> Decode:
         assert all(len(best[0].tokens) == LENGTH for best in found)
         return len(found)
 
-    run = _open.enter_context(at_once(work, cores()))
+    run = _open.enter_context(worker_map(work, cores()))
     return lambda rows: list(run(rows[i : i + ROWS] for i in range(0, len(rows), ROWS)))
 
 
@@ -91,7 +92,7 @@ def hugging_face(beam: int, folder: Path) -> Decode:
 
 
 def ctranslate2(beam: int, folder: Path) -> Decode:
-    """Our own weights in CTranslate2, two workers of one thread each."""
+    """Our own weights in CTranslate2: one worker with one thread per core."""
     import ctranslate2 as engine
 
     from benchmarks.ctranslate import convert

@@ -85,22 +85,25 @@ def tensors(path: Path) -> str:
 
 
 def said(*arguments: str, output: Path) -> str:
-    """The hash of what a command writes, or its exit code if it refuses."""
+    """The hash of what a command writes, or how it ended without writing anything."""
     output.unlink(missing_ok=True)
-    with redirect_stderr(io.StringIO()):
-        code = regard([*arguments, "--output", str(output)])
+    try:
+        with redirect_stderr(io.StringIO()):
+            code = regard([*arguments, "--output", str(output)])
+    except Exception as error:
+        return f"{type(error).__name__}"
     return digest(output.read_bytes()) if code == 0 else f"exit {code}"
 
 
 def hashes(number: int, config: Any, corpus: Path, folder: Path) -> dict[str, str]:
     run, test = folder / "run", [str(corpus / f"test.{side}") for side in ("en", "de")]
     reads = config.reads_source
-    tree = ["--source-heads"] if config.reads_trees else []
+    tree = ["--trees"] if config.annotations else []
     files = [
         part
         for prefix, name in (("", "train"), ("valid-", "valid"))
-        for option, side in (("source", "en"), ("target", "de"), ("source-heads", "heads"))
-        if (option == "target" or reads) and (option != "source-heads" or tree)
+        for option, side in (("source", "en"), ("target", "de"), ("trees", "trees"))
+        if (option == "target" or reads) and (option != "trees" or tree)
         for part in (f"--{prefix}{option}", str(corpus / f"{name}.{side}"))
     ]
     recipe = "tiny" if reads else "language"
@@ -116,7 +119,7 @@ def hashes(number: int, config: Any, corpus: Path, folder: Path) -> dict[str, st
         name: tensors(checkpoint / f"{name}.safetensors")
         for name in ("weights", "average", "optimizer")
     }
-    given = [*tree, str(corpus / "test.heads")] if tree else []
+    given = [*tree, str(corpus / "test.trees")] if tree else []
     output = folder / "output"
     translate = ["translate", str(run), "--input", test[0], "--workers", "1", *given]
     found["beam"] = said(*translate, "--beam", "3", "--best", "2", output=output)

@@ -1,13 +1,13 @@
-"""Which ways of mixing places can carry what a long expression needs: a small ListOps.
+"""Which mixers model long-range dependencies: a small ListOps.
 
 python -m benchmarks.listops --runs DIR [--mixers full window bigbird linformer linear]
     [--pairs 50000] [--minutes 10 | --steps N] [--seeds 1] [--set model.layers=4]
     [--output results.json]
 
 Expressions of at most 200 tokens, drawn by regard.corpora.listops (Nangia and Bowman 2018). Each
-mixer stands in every layer of the encoder and has the same minutes or steps. In the Long Range
-Arena (Tay et al. 2020, arXiv 2011.04006), with expressions ten times as long, full attention,
-BigBird and Linformer come to about 36 %, a local window to 16 %.
+mixer is used in every encoder layer and trained for the same number of minutes or steps. In the
+Long Range Arena (Tay et al. 2020, arXiv 2011.04006), with expressions ten times as long, full
+attention, BigBird and Linformer reach about 36 %, a local window 16 %.
 """
 
 from __future__ import annotations
@@ -43,25 +43,25 @@ SETTINGS = (
     "search.max_length_ratio=0.01",
     "search.max_length_extra=4",
 )
-"""An answer is one digit, so nothing longer is looked for. A window sees 16 places at once, BigBird
-48 and Linformer 32 means of all; half of the lists have 29 tokens or more."""
+"""An answer is one digit, so search is limited to short outputs. A window covers 16 positions,
+BigBird 48, and Linformer 32 projections of all; the median length of an expression is 29 tokens."""
 
 
 def prepare(folder: Path, pairs: int, seed: int) -> Task:
-    """Write the corpus, and say what always giving the most frequent answer would come to."""
+    """Write the corpus, and print the accuracy of always giving the most frequent answer."""
     corpus = listops.generate(pairs, seed)
     folder.mkdir(parents=True, exist_ok=True)
-    paths = [folder / f"{part}-{pairs}-{seed}.tsv" for part in ("train", "valid", "test")]
-    for path, part in zip(paths, (corpus.train, corpus.valid, corpus.test), strict=True):
-        write(path, part)
+    paths = [folder / f"{split}-{pairs}-{seed}.tsv" for split in ("train", "valid", "test")]
+    for path, split in zip(paths, (corpus.train, corpus.valid, corpus.test), strict=True):
+        write(path, split)
     train, valid, test = paths
-    ((answer, count),) = Counter(pair.target for pair in corpus.test).most_common(1)
-    print(f"Always saying {answer} is right for {count / len(corpus.test):.1%}.", flush=True)
+    ((answer, count),) = Counter(each.target for each in corpus.test).most_common(1)
+    print(f"Majority baseline: always {answer}, {count / len(corpus.test):.1%} exact.", flush=True)
     return Task("listops", train, test, valid)
 
 
-def write(path: Path, pairs: Sequence[listops.Pair]) -> None:
-    lines = "".join(f"{pair.source}\t{pair.target}\n" for pair in pairs)
+def write(path: Path, expressions: Sequence[listops.Expression]) -> None:
+    lines = "".join(f"{each.source}\t{each.target}\n" for each in expressions)
     path.write_text(lines, encoding="utf-8")
 
 
@@ -70,15 +70,15 @@ def main() -> None:
     parser.add_argument("--mixers", nargs="+", default=list(MIXERS))
     parser.add_argument("--pairs", type=int, default=PAIRS)
     add_options(parser, MINUTES)
-    chosen = parser.parse_args()
+    arguments = parser.parse_args()
     rows = []
-    task = prepare(chosen.runs / "data", chosen.pairs, seed=1)
-    for seed in chosen.seeds:
-        for mixer in chosen.mixers:
-            settings = [*SETTINGS, *chosen.settings, f"model.mixers={json.dumps([mixer])}"]
-            run = chosen.runs / f"{mixer}-{seed}"
-            rows.append(measure(task, mixer, run, settings, seed, budget(chosen, MINUTES)))
-            report(rows, chosen.output)
+    task = prepare(arguments.runs / "data", arguments.pairs, seed=1)
+    for seed in arguments.seeds:
+        for mixer in arguments.mixers:
+            settings = [*SETTINGS, *arguments.settings, f"model.mixers={json.dumps([mixer])}"]
+            run = arguments.runs / f"{mixer}-{seed}"
+            rows.append(measure(task, mixer, run, settings, seed, budget(arguments, MINUTES)))
+            report(rows, arguments.output)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""What the machine can do at most, so that a speed can be given as a share of it."""
+"""Peak floating-point performance of the machine, against which speeds are compared."""
 
 from __future__ import annotations
 
@@ -10,8 +10,7 @@ from regard.nn.fast.products import times
 
 
 def peak_gigaflops(size: int = 1536, repeats: int = 8) -> float:
-    """The best rate of a large float32 matrix product on all cores, torch's own or oneDNN's, in
-    GFLOP/s."""
+    """Best rate of a large float32 matrix product on all cores, by torch or by oneDNN."""
     a, b = torch.randn(size, size), torch.randn(size, size)
     best = float("inf")
     for product in [torch.matmul, times] * repeats:

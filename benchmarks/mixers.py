@@ -1,11 +1,11 @@
-"""How do time and memory of the mixers grow with the length of a line?
+"""How time and memory of the mixers grow with sequence length.
 
-python -m benchmarks.mixers [--lengths 256,1024,4096] [--output FILE.json] [--picture FILE.svg]
+python -m benchmarks.mixers [--lengths 256,1024,4096] [--output FILE.json] [--figure FILE.svg]
 
-One encoder layer reads one line of n places, some of them padding, forward and backward, for each
-mixer and each n in a process of its own. Prints seconds, peak memory, the exponent of growth
-(the slope of log time on log n) and the n from which on a mixer is faster than full attention.
-"full" is the fused kernel, "explicit" the same with all weights made.
+Forward and backward pass of one encoder layer over one sequence of n positions, some of them
+padding; every mixer and n in its own process. Prints seconds, peak memory, the exponent of growth
+(the slope of log time against log n), and the n above which a mixer is faster than full attention.
+"full" is the fused kernel; "explicit" computes the same and materialises all weights.
 """
 
 from __future__ import annotations
@@ -23,26 +23,26 @@ from typing import Any
 
 import torch
 
+from regard.drawing.curves import save_curves
 from regard.nn.blocks import BlockConfig, SelfLayer
 from regard.nn.mixers.context import FullSequence
 from regard.nn.probe import capture
 
 KINDS = ("full", "explicit", "window", "bigbird", "linear", "linformer")
-COLOURS = ("#1f6feb", "#8250df", "#d1242f", "#1a7f37", "#bf8700", "#57606a")
 WIDTH, INNER, HEADS = 128, 256, 4
 LENGTHS = tuple(2**power for power in range(8, 15))
 SECONDS = 2.0
-"""At least so long, and three times, each is measured; the best counts."""
+"""Each measurement is repeated for at least this long and three times; the best one counts."""
 
 Point = dict[str, float]
 
 
 def measure(kind: str, length: int) -> Point:
-    """Seconds of one pass there and back, and the megabytes it needs beyond the layer's own."""
+    """Seconds of a forward and backward pass, and its peak memory beyond that of the layer."""
     torch.manual_seed(0)
-    anatomy = BlockConfig(width=WIDTH, inner=INNER, heads=HEADS, dropout=0.0, max_length=length)
+    config = BlockConfig(width=WIDTH, inner=INNER, heads=HEADS, dropout=0.0, max_length=length)
     mixer: Any = "full" if kind == "explicit" else kind
-    layer = SelfLayer(anatomy, mixer, 0)
+    layer = SelfLayer(config, mixer, 0)
     x = torch.randn(1, length, WIDTH, requires_grad=True)
     real = torch.arange(length)[None] < length - length // 16
     before = peak()
@@ -56,12 +56,12 @@ def measure(kind: str, length: int) -> Point:
 
 
 def peak() -> float:
-    """The most memory this process has had, in MB."""
+    """Peak resident memory of this process, in MB."""
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 
 
 def too_large(kind: str, length: int, gigabytes: float) -> bool:
-    """The weights, their exponentials and their gradients, each (H, n, n)."""
+    """Whether scores, weights and gradients, each (H, n, n), would exceed the limit."""
     return kind == "explicit" and 5 * 4 * HEADS * length**2 > gigabytes * 2**30
 
 
@@ -73,7 +73,7 @@ def in_own_process(kind: str, length: int) -> Point:
 
 
 def exponent(times: dict[int, float]) -> float:
-    """The slope of log time on log n, over the longer half, where what is constant counts less."""
+    """Slope of log time against log n over the longer half, where constant costs matter less."""
     chosen = sorted(times)[len(times) // 2 :] if len(times) > 3 else sorted(times)
     if len(chosen) < 2:
         return math.nan
@@ -84,7 +84,7 @@ def exponent(times: dict[int, float]) -> float:
 
 
 def crossing(full: dict[int, float], other: dict[int, float]) -> float | None:
-    """The n from which on `other` is faster, on straight lines between the measured points."""
+    """The n above which `other` is faster, interpolated on logarithmic axes."""
     shared = sorted(full.keys() & other.keys())
     ahead = [math.log(other[n] / full[n]) for n in shared]
     if not shared or ahead[-1] >= 0:
@@ -99,57 +99,23 @@ def crossing(full: dict[int, float], other: dict[int, float]) -> float | None:
 
 def draw(measured: dict[str, dict[int, Point]], path: Path) -> None:
     """Seconds and megabytes over n, both axes logarithmic."""
-    parts = []
-    for number, (name, least) in enumerate((("seconds", 1e-9), ("megabytes", 1.0))):
-        lines = {
+    curves = {
+        f"{name} per pass over n positions": {
             kind: [(n, max(point[name], least)) for n, point in sorted(points.items())]
             for kind, points in measured.items()
         }
-        parts.append(f'<g transform="translate(0,{320 * number})">{_chart(name, lines)}</g>')
-    path.write_text(
-        '<svg xmlns="http://www.w3.org/2000/svg" width="640" height="640" '
-        'font-family="sans-serif" font-size="12"><rect width="100%" height="100%" fill="white"/>'
-        f"{''.join(parts)}</svg>\n",
-        encoding="utf-8",
-    )
-
-
-def _chart(title: str, lines: dict[str, list[tuple[int, float]]]) -> str:
-    every = [point for points in lines.values() for point in points]
-    left, right = (math.log2(choose(n for n, _ in every)) for choose in (min, max))
-    low = math.floor(math.log10(min(y for _, y in every)))
-    high = max(math.ceil(math.log10(max(y for _, y in every))), low + 1)
-
-    def place(n: float, y: float) -> tuple[float, float]:
-        across = 70 + (math.log2(n) - left) / ((right - left) or 1) * 440
-        return across, 270 - (math.log10(y) - low) / (high - low) * 230
-
-    drawn = [f'<text x="70" y="24" font-weight="bold">{title} of a pass over n places</text>']
-    for power in range(low, high + 1):
-        down = place(2**left, 10.0**power)[1]
-        drawn.append(
-            f'<line x1="70" x2="510" y1="{down:.1f}" y2="{down:.1f}" stroke="#ddd"/>'
-            f'<text x="64" y="{down + 4:.1f}" text-anchor="end">{10.0**power:g}</text>'
-        )
-    for n in sorted({n for n, _ in every}):
-        drawn.append(f'<text x="{place(n, 1)[0]:.1f}" y="290" text-anchor="middle">{n}</text>')
-    for number, (kind, points) in enumerate(lines.items()):
-        path = " ".join(f"{x:.1f},{y:.1f}" for x, y in (place(*point) for point in points))
-        colour = COLOURS[number % len(COLOURS)]
-        drawn.append(
-            f'<polyline points="{path}" fill="none" stroke="{colour}" stroke-width="1.5"/>'
-            f'<text x="525" y="{60 + 18 * number}" fill="{colour}">{kind}</text>'
-        )
-    return "".join(drawn)
+        for name, least in (("seconds", 1e-9), ("megabytes", 1.0))
+    }
+    save_curves(path, curves, "n", log_scale=True)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--lengths", default=",".join(map(str, LENGTHS)))
-    parser.add_argument("--gigabytes", type=float, default=6.0, help="leave out what needs more")
+    parser.add_argument("--gigabytes", type=float, default=6.0, help="skip what needs more")
     parser.add_argument("--one", choices=KINDS, help="measure this mixer here, print JSON")
     parser.add_argument("--output", type=Path)
-    parser.add_argument("--picture", type=Path)
+    parser.add_argument("--figure", type=Path)
     chosen = parser.parse_args()
     lengths = [int(text) for text in chosen.lengths.split(",")]
     if chosen.one:
@@ -170,14 +136,14 @@ def main() -> None:
     ahead = {kind: crossing(times["full"], times[kind]) for kind in KINDS if kind != "full"}
     for kind in KINDS:
         faster = ahead.get(kind)
-        text = f", faster than full from n = {faster:.0f}" if faster else ""
+        text = f", faster than full above n = {faster:.0f}" if faster else ""
         print(f"{kind:10} time grows as n^{growth[kind]:.2f}{text}")
     if chosen.output:
         facts = {"width": WIDTH, "inner": INNER, "heads": HEADS, "threads": torch.get_num_threads()}
         results = {**facts, "measured": measured, "exponent": growth, "crossing": ahead}
         chosen.output.write_text(json.dumps(results, indent=1) + "\n")
-    if chosen.picture:
-        draw(measured, chosen.picture)
+    if chosen.figure:
+        draw(measured, chosen.figure)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""The models of other libraries, with the sizes that ours have."""
+"""Models of other libraries, in the same sizes as ours."""
 
 from __future__ import annotations
 

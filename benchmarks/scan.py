@@ -1,11 +1,11 @@
-"""Which kinds of position carry over to longer outputs: SCAN by length (Lake and Baroni 2018).
+"""Which kinds of position generalise to longer outputs: SCAN by length (Lake and Baroni 2018).
 
 python -m benchmarks.scan --data ../shared/data/scan --runs DIR
-    [--positions sinusoidal shaw alibi rotary none] [--cuts official 26] [--minutes 10 | --steps N]
-    [--seeds 1] [--set model.layers=3] [--output results.json]
+    [--positions sinusoidal shaw alibi rotary none] [--splits official 26]
+    [--minutes 10 | --steps N] [--seeds 1] [--set model.layers=3] [--output results.json]
 
-The official split trains on at most 22 actions and tests on 24 to 48. A number is another cut of
-the same pairs: training on at most so many actions, testing on more (Csordás et al. 2021, arXiv
+The official split trains on at most 22 actions and tests on 24 to 48. A number N gives another
+split of the same pairs: train on at most N actions, test on more (Csordás et al. 2021, arXiv
 2108.12284, who report 100 % for relative positions at 26). Exact match, greedy search.
 """
 
@@ -33,13 +33,13 @@ SETTINGS = (
     "search.beam=1",
     "search.max_length_extra=64",
 )
-"""The longest output has 48 actions for 9 words, and no setting may forbid it. Validation comes at
-the end alone, so that the last weights are used: pairs of the training lengths cannot tell which
-weights are best for longer ones."""
+"""The longest output has 48 actions for 9 words, and the length limit must allow it. Validation
+runs only at the end, so that the last weights are used: validation pairs of the training lengths do
+not show which weights generalise best to longer ones."""
 
 
-def lines_of(data: Path, part: str) -> list[str]:
-    path = data / "length_split" / f"tasks_{part}_length.tsv.gz"
+def lines_of(data: Path, name: str) -> list[str]:
+    path = data / "length_split" / f"tasks_{name}_length.tsv.gz"
     with gzip.open(path, "rt", encoding="utf-8") as stream:
         return [line.rstrip("\n") for line in stream]
 
@@ -48,18 +48,18 @@ def actions(line: str) -> int:
     return len(line.split("\t")[1].split())
 
 
-def prepare(data: Path, cut: str, folder: Path) -> Task:
-    """Write the pairs of one split into the folder."""
+def prepare(data: Path, split: str, folder: Path) -> Task:
+    """Write the pairs of one split to the folder."""
     train, test = lines_of(data, "train"), lines_of(data, "test")
-    if cut != "official":
-        everything, most = [*train, *test], int(cut)
-        train = [line for line in everything if actions(line) <= most]
-        test = [line for line in everything if actions(line) > most]
+    if split != "official":
+        everything, max_actions = [*train, *test], int(split)
+        train = [line for line in everything if actions(line) <= max_actions]
+        test = [line for line in everything if actions(line) > max_actions]
     folder.mkdir(parents=True, exist_ok=True)
-    task = Task(f"length {cut}", folder / f"train-{cut}.tsv", folder / f"test-{cut}.tsv")
+    task = Task(f"length {split}", folder / f"train-{split}.tsv", folder / f"test-{split}.tsv")
     for path, lines in ((task.train, train), (task.test, test)):
         path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
-    print(f"{task.name}: {len(train):,} pairs to train on, {len(test):,} to test on", flush=True)
+    print(f"{task.name}: {len(train):,} training pairs, {len(test):,} test pairs", flush=True)
     return task
 
 
@@ -67,19 +67,19 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--data", type=Path, required=True)
     parser.add_argument("--positions", nargs="+", default=list(POSITIONS))
-    parser.add_argument("--cuts", nargs="+", default=["official", "26"])
+    parser.add_argument("--splits", nargs="+", default=["official", "26"])
     add_options(parser, MINUTES)
-    chosen = parser.parse_args()
+    arguments = parser.parse_args()
     rows = []
-    for cut in chosen.cuts:
-        task = prepare(chosen.data, cut, chosen.runs / "data")
-        for seed in chosen.seeds:
-            for position in chosen.positions:
-                settings = [*SETTINGS, *chosen.settings, f"model.position={position}"]
-                run = chosen.runs / f"{cut}-{position}-{seed}"
-                length = budget(chosen, MINUTES)
-                rows.append(measure(task, position, run, settings, seed, length))
-                report(rows, chosen.output)
+    for split in arguments.splits:
+        task = prepare(arguments.data, split, arguments.runs / "data")
+        for seed in arguments.seeds:
+            for position in arguments.positions:
+                settings = [*SETTINGS, *arguments.settings, f"model.position={position}"]
+                run = arguments.runs / f"{split}-{position}-{seed}"
+                limit = budget(arguments, MINUTES)
+                rows.append(measure(task, position, run, settings, seed, limit))
+                report(rows, arguments.output)
 
 
 if __name__ == "__main__":

@@ -1,8 +1,8 @@
-"""One system that trains on the batches of the workload, one after the other, until it is stopped.
+"""One system that trains on the batches of the workload, until it is killed.
 
 python -m benchmarks.train_one SYSTEM SIZE WORKLOAD FOLDER
 
-FOLDER/run/journal.jsonl gets a line for each batch.
+It appends a line to FOLDER/run/journal.jsonl after each batch.
 """
 
 from __future__ import annotations
@@ -18,17 +18,18 @@ from torch import Tensor, nn
 from benchmarks.peers import marian
 from benchmarks.workload import DROPOUT, SIZES, VOCABULARY, Size, batches
 from regard.data.batch import BOS, PAD, Batch
+from regard.data.parallel import Parallel
 from regard.runs.train import train
 from regard.training.journal import Journal
 
-LENGTH = 1000
-"""Steps of which none is the last."""
+STEPS = 1000
+"""More than any comparison takes, so that no system finishes."""
 
 Step = Callable[[Batch], None]
 
 
 def hugging_face(size: Size) -> Step:
-    """MarianMTModel with torch's AdamW, as a plain loop trains it."""
+    """MarianMTModel with torch's AdamW, in a plain training loop."""
     model = marian(size).train()
     optimizer = torch.optim.AdamW(model.parameters(), lr=1e-4)
 
@@ -57,22 +58,22 @@ class PlainTransformer(nn.Module):
         angles = torch.arange(512)[:, None] * torch.exp(
             torch.arange(0, size.width, 2) * (-math.log(10000) / size.width)
         )
-        self.register_buffer("places", torch.cat([angles.sin(), angles.cos()], dim=1))
+        self.register_buffer("positions", torch.cat([angles.sin(), angles.cos()], dim=1))
         self.dropout = nn.Dropout(DROPOUT)
 
     def embed(self, tokens: Tensor) -> Tensor:
         scaled = self.tokens(tokens) * self.tokens.embedding_dim**0.5
-        return self.dropout(scaled + self.places[: tokens.shape[1]])
+        return self.dropout(scaled + self.positions[: tokens.shape[1]])
 
     def forward(self, batch: Batch) -> Tensor:
         target = batch.target.values
         read = torch.cat([torch.full_like(target[:, :1], BOS), target[:, :-1]], dim=1)
-        later = nn.Transformer.generate_square_subsequent_mask(read.shape[1])
+        causal = nn.Transformer.generate_square_subsequent_mask(read.shape[1])
         padding = ~batch.source.mask
         hidden = self.transformer(
             self.embed(batch.source.values),
             self.embed(read),
-            tgt_mask=later,
+            tgt_mask=causal,
             tgt_is_causal=True,
             src_key_padding_mask=padding,
             memory_key_padding_mask=padding,
@@ -96,24 +97,21 @@ def plain_torch(size: Size) -> Step:
 
 
 def regard(name: str, workload: Path, folder: Path) -> None:
-    """`regard train` itself, with all it does at a step, on the same tokenizer and batches."""
+    """`regard train` itself, with all its work per step, on the same tokenizer and batches."""
     train(
         name,
-        source=workload / "train.source",
-        target=workload / "train.target",
-        valid_source=workload / "valid.source",
-        valid_target=workload / "valid.target",
+        Parallel(workload / "train.source", workload / "train.target"),
+        valid=Parallel(workload / "valid.source", workload / "valid.target"),
         tokenizer=workload,
         run=folder / "run",
-        steps=LENGTH,
+        steps=STEPS,
         settings=[
             f"model.dropout={DROPOUT}",
             "training.dropout_start=1",
-            "training.agreement=0",
             "batch.tokens=4096",
             "training.metric=loss",
-            f"training.validate_every={LENGTH}",
-            f"training.save_every={LENGTH}",
+            f"training.validate_every={STEPS}",
+            f"training.save_every={STEPS}",
             "training.log_every=1",
         ],
         quiet=True,
@@ -129,7 +127,7 @@ def main() -> None:
     step = {"hugging_face": hugging_face, "plain_torch": plain_torch}[system](SIZES[size])
     (folder / "run").mkdir()
     journal = Journal(folder / "run" / "journal.jsonl")
-    for number, batch in enumerate(batches(workload, LENGTH), 1):
+    for number, batch in enumerate(batches(workload, STEPS), 1):
         step(batch)
         journal.add("train", number, {})
 

@@ -1,11 +1,12 @@
-"""Heads for text that has none: a parser is trained on a treebank and reads other files.
+"""Dependency trees for plain text: train a parser on a treebank and parse other files.
 
 python -m benchmarks.trees --treebank DIR --texts train.en.gz val.en.gz --output DIR [--epochs 6]
 
-Syntax positions read the head of each source word, and Multi30k comes without. spaCy's parser is
-trained here on lower-cased sentences of a Universal Dependencies treebank (files named
-*-train.conllu.gz and *-dev.conllu.gz), and writes train.en.heads.gz for train.en.gz and so on, one
-number for each word between spaces. What it gets right is printed for the treebank's dev part.
+Syntax positions need the dependency tree of each source sentence, which Multi30k does not have.
+This trains spaCy's parser on lower-cased sentences of a Universal Dependencies treebank (files
+named *-train.conllu.gz and *-dev.conllu.gz) and writes train.en.trees.gz for train.en.gz and so on:
+the head of each whitespace-separated word, counted from 1, or 0 for the root. Prints the unlabelled
+attachment score (UAS) on the treebank's dev split.
 """
 
 from __future__ import annotations
@@ -28,15 +29,15 @@ DROPOUT = 0.2
 
 
 @dataclass(frozen=True)
-class Tree:
-    """A sentence of a treebank: k is the k-th word, counted from 1, and 0 the root."""
+class Parsed:
+    """A sentence of a treebank; `tree` has the head of each word from 1, or 0 for the root."""
 
     words: list[str]
-    heads: list[int]
+    tree: list[int]
     labels: list[str]
 
 
-def read_trees(path: Path) -> Iterator[Tree]:
+def read_treebank(path: Path) -> Iterator[Parsed]:
     """The sentences of a CoNLL-U file, in lower case."""
     with gzip.open(path, "rt", encoding="utf-8") as lines:
         for sentence in lines.read().split("\n\n"):
@@ -44,58 +45,58 @@ def read_trees(path: Path) -> Iterator[Tree]:
             words = [row for row in rows if row[0].isdigit()]  # neither ranges nor empty nodes
             if words:
                 forms = [row[1].replace(" ", "").lower() for row in words]
-                yield Tree(forms, [int(row[6]) for row in words], [row[7] for row in words])
+                yield Parsed(forms, [int(row[6]) for row in words], [row[7] for row in words])
 
 
 def one_sentence(parser: Language, words: list[str]) -> Doc:
-    """Words that the parser must not divide further."""
+    """A document of one sentence, already split into words."""
     return Doc(parser.vocab, words, sent_starts=[number == 0 for number in range(len(words))])
 
 
-def example(parser: Language, tree: Tree) -> Example:
-    """What is to be learnt; spaCy counts from 0, and a root is its own head."""
-    heads = [head - 1 if head else place for place, head in enumerate(tree.heads)]
-    known = Doc(parser.vocab, tree.words, heads=heads, deps=tree.labels)
-    return Example(one_sentence(parser, tree.words), known)
+def example(parser: Language, parsed: Parsed) -> Example:
+    """A training example; spaCy counts from 0, and a root is its own head."""
+    heads = [head - 1 if head else index for index, head in enumerate(parsed.tree)]
+    gold = Doc(parser.vocab, parsed.words, heads=heads, deps=parsed.labels)
+    return Example(one_sentence(parser, parsed.words), gold)
 
 
-def heads_of(sentence: Doc) -> list[int]:
+def tree_of(sentence: Doc) -> list[int]:
     return [0 if word.head.i == word.i else word.head.i + 1 for word in sentence]
 
 
-def right(parser: Language, trees: list[Tree]) -> float:
-    """The share of words whose head is found."""
-    found = parser.pipe(one_sentence(parser, tree.words) for tree in trees)
-    pairs = [
-        pair
-        for tree, doc in zip(trees, found, strict=True)
-        for pair in zip(tree.heads, heads_of(doc), strict=True)
+def attachment_score(parser: Language, sentences: list[Parsed]) -> float:
+    """Unlabelled attachment score: the share of words with the right head."""
+    found = parser.pipe(one_sentence(parser, parsed.words) for parsed in sentences)
+    heads = [
+        both
+        for parsed, doc in zip(sentences, found, strict=True)
+        for both in zip(parsed.tree, tree_of(doc), strict=True)
     ]
-    return sum(head == guess for head, guess in pairs) / len(pairs)
+    return sum(gold == guess for gold, guess in heads) / len(heads)
 
 
-def learn(train: list[Tree], dev: list[Tree], epochs: int, seed: int) -> Language:
-    """A parser that has read the treebank so many times."""
+def train_parser(train: list[Parsed], dev: list[Parsed], epochs: int, seed: int) -> Language:
+    """Train a parser for this many epochs."""
     fix_random_seed(seed)
     parser = spacy.blank("en")
     parser.add_pipe("parser")
-    examples = [example(parser, tree) for tree in train]
+    examples = [example(parser, parsed) for parsed in train]
     optimizer = parser.initialize(lambda: examples)
     order = random.Random(seed)
     for epoch in range(1, epochs + 1):
         order.shuffle(examples)
         for batch in minibatch(examples, BATCH):
             parser.update(batch, sgd=optimizer, drop=DROPOUT)
-        print(f"epoch {epoch}: {right(parser, dev):.1%} of the heads are right", flush=True)
+        print(f"epoch {epoch}: UAS {attachment_score(parser, dev):.1%}", flush=True)
     return parser
 
 
-def write_heads(parser: Language, lines: Iterable[str], path: Path) -> None:
-    """A line of heads for each line of words."""
+def write_trees(parser: Language, lines: Iterable[str], path: Path) -> None:
+    """Write one tree per line of words."""
     sentences = (one_sentence(parser, line.split()) for line in lines)
     with gzip.open(path, "wt", encoding="utf-8") as output:
         for sentence in parser.pipe(sentences, batch_size=BATCH):
-            output.write(" ".join(map(str, heads_of(sentence))) + "\n")
+            output.write(" ".join(map(str, tree_of(sentence))) + "\n")
 
 
 def main() -> None:
@@ -105,18 +106,23 @@ def main() -> None:
     parser.add_argument("--output", type=Path, required=True)
     parser.add_argument("--epochs", type=int, default=6)
     parser.add_argument("--seed", type=int, default=1)
-    chosen = parser.parse_args()
+    arguments = parser.parse_args()
     train, dev = (
-        [tree for path in chosen.treebank.glob(f"*-{part}.conllu.gz") for tree in read_trees(path)]
-        for part in ("train", "dev")
+        [
+            parsed
+            for path in arguments.treebank.glob(f"*-{split}.conllu.gz")
+            for parsed in read_treebank(path)
+        ]
+        for split in ("train", "dev")
     )
     if not train or not dev:
-        parser.error(f"{chosen.treebank} needs a *-train.conllu.gz and a *-dev.conllu.gz.")
-    learned = learn(train, dev, chosen.epochs, chosen.seed)
-    chosen.output.mkdir(parents=True, exist_ok=True)
-    for text in chosen.texts:
+        parser.error(f"{arguments.treebank} has no *-train.conllu.gz or no *-dev.conllu.gz.")
+    trained = train_parser(train, dev, arguments.epochs, arguments.seed)
+    arguments.output.mkdir(parents=True, exist_ok=True)
+    for text in arguments.texts:
         with gzip.open(text, "rt", encoding="utf-8") as lines:
-            write_heads(learned, lines, chosen.output / f"{text.name.removesuffix('.gz')}.heads.gz")
+            name = f"{text.name.removesuffix('.gz')}.trees.gz"
+            write_trees(trained, lines, arguments.output / name)
 
 
 if __name__ == "__main__":

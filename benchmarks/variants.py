@@ -1,4 +1,4 @@
-"""One recipe in several variants on one task: each is trained, and its answers are counted."""
+"""Variants of one recipe on one task: train each and measure its exact-match accuracy."""
 
 from __future__ import annotations
 
@@ -17,8 +17,7 @@ from regard.runs.folder import Run
 
 @dataclass(frozen=True)
 class Task:
-    """TSV files of pairs to learn from and to be tested on; without `valid`, a part of the training
-    pairs is held out."""
+    """TSV files of training and test pairs; without `valid`, some training pairs are held out."""
 
     name: str
     train: Path
@@ -28,51 +27,50 @@ class Task:
 
 @dataclass(frozen=True)
 class Budget:
-    """How long each variant is trained; exactly one of the two."""
+    """How long each variant is trained; exactly one of the two is given."""
 
     steps: Optional[int]
     minutes: Optional[float]
 
 
 def add_options(parser: argparse.ArgumentParser, minutes: float) -> None:
-    """What both benchmarks can be told."""
-    parser.add_argument("--runs", type=Path, required=True, help="the folder for data and runs")
-    parser.add_argument("--minutes", type=float, help=f"of training each; {minutes:g} if not given")
-    parser.add_argument("--steps", type=int, help="updates of each, instead of minutes")
+    """The options that benchmarks.listops and benchmarks.scan share."""
+    parser.add_argument("--runs", type=Path, required=True, help="folder for data and runs")
+    parser.add_argument("--minutes", type=float, help=f"per run; default {minutes:g}")
+    parser.add_argument("--steps", type=int, help="updates per run, instead of minutes")
     parser.add_argument("--seeds", nargs="+", type=int, default=[1])
     parser.add_argument("--set", nargs="+", default=[], metavar="PATH=VALUE", dest="settings")
-    parser.add_argument("--output", type=Path, help="keep the results here, as JSON")
+    parser.add_argument("--output", type=Path, help="write the results here, as JSON")
 
 
-def budget(chosen: argparse.Namespace, minutes: float) -> Budget:
-    if chosen.steps is not None:
-        return Budget(chosen.steps, None)
-    return Budget(None, chosen.minutes or minutes)
+def budget(arguments: argparse.Namespace, minutes: float) -> Budget:
+    if arguments.steps is not None:
+        return Budget(arguments.steps, None)
+    return Budget(None, arguments.minutes or minutes)
 
 
 def measure(
-    task: Task, variant: str, run: Path, settings: Sequence[str], seed: int, length: Budget
+    task: Task, variant: str, run: Path, settings: Sequence[str], seed: int, limit: Budget
 ) -> dict[str, Any]:
-    """Train, or go on with, a run, and count the exact answers on test and validation data."""
+    """Train or resume a run, and measure exact match on test and validation data."""
     began = time.time()
     trained = regard.train(
         "tiny",
+        regard.Parallel(pairs=task.train),
         run=run,
-        pairs=task.train,
-        valid_pairs=task.valid,
-        steps=length.steps,
-        minutes=length.minutes,
-        seed=seed,
-        settings=settings,
+        valid=regard.Parallel(pairs=task.valid),
+        steps=limit.steps,
+        minutes=limit.minutes,
+        settings=[f"training.seed={seed}", *settings],
     )
-    passed = (time.time() - began) / 60
-    test, valid = regard.evaluate(run, pairs=task.test), regard.evaluate(run)
+    elapsed = (time.time() - began) / 60
+    test, valid = regard.evaluate(run, regard.Parallel(pairs=task.test)), regard.evaluate(run)
     return {
         "task": task.name,
         "variant": variant,
         "seed": seed,
         "steps": trained.steps,
-        "minutes": round(passed, 2),
+        "minutes": round(elapsed, 2),
         "parameters": parameters(trained),
         "valid": valid["exact"],
         "test": test["exact"],
@@ -86,7 +84,7 @@ def parameters(run: Run) -> int:
 
 
 def by_length(test: Path, outputs: Sequence[str]) -> dict[str, dict[str, float]]:
-    """The share of exact answers among the pairs whose longer side has so many tokens, in tens."""
+    """Exact match by the length of the longer side, in buckets of ten tokens."""
     right: dict[int, list[bool]] = defaultdict(list)
     lines = test.read_text(encoding="utf-8").splitlines()
     for line, output in zip(lines, outputs, strict=True):
@@ -100,7 +98,7 @@ def by_length(test: Path, outputs: Sequence[str]) -> dict[str, dict[str, float]]
 
 
 def report(rows: Sequence[dict[str, Any]], output: Optional[Path]) -> None:
-    """The table so far, and the same with all details as JSON."""
+    """Print a table of the results so far, and write them with all details as JSON."""
     columns = ("task", "variant", "seed", "steps", "minutes", "parameters", "valid", "test")
     cells = [
         [f"{row[name]:.1f}" if name in ("valid", "test") else f"{row[name]}" for name in columns]

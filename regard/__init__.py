@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
+    from regard.data.line import Line
+    from regard.data.parallel import Parallel
     from regard.errors import RegardError, UsageError
     from regard.inspection.look import look
     from regard.ladders.ladder import ladder
@@ -15,6 +17,8 @@ if TYPE_CHECKING:
     from regard.runs.train import train
 
 __all__ = [
+    "Line",
+    "Parallel",
     "RegardError",
     "UsageError",
     "compare",
@@ -27,6 +31,8 @@ __all__ = [
 ]
 
 _HOMES = {
+    "Line": "regard.data.line",
+    "Parallel": "regard.data.parallel",
     "UsageError": "regard.errors",
     "RegardError": "regard.errors",
     "ladder": "regard.ladders.ladder",

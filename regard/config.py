@@ -1,4 +1,4 @@
-"""Settings that are frozen, refuse unknown keys and can be overridden by dotted paths."""
+"""Settings: frozen, strict about types and names, and changeable by dotted paths."""
 
 from __future__ import annotations
 
@@ -12,14 +12,29 @@ from typing_extensions import Self
 
 from regard.errors import UsageError
 
+RENAMED = {
+    "dropout_begin": "dropout_start",
+    "dropout_passes": "dropout_ramp_epochs",
+    "farthest": "max_distance",
+    "longest_extra": "max_length_extra",
+    "longest_ratio": "max_length_ratio",
+}
+"""Settings of earlier versions and what they are called now."""
+
+REMOVED = {
+    "agreement": "R-Drop was removed because it did not improve any result",
+    "scored": "greedy search leaves probabilities out by itself",
+}
+"""Settings of earlier versions that are gone, and why."""
+
 
 class Settings(BaseModel):
-    """The base of every component's settings; each stands next to the code it steers."""
+    """The base class of all settings; each component's settings stand next to its code."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False, strict=True)
 
     def changed(self, **changes: Any) -> Self:
-        """The same settings with some fields changed, checked as if they had been given at once.
+        """A copy with some fields changed, validated like any other settings.
 
         pydantic's own `model_copy(update=...)` checks nothing: a misspelt field would vanish.
         """
@@ -33,7 +48,7 @@ S = TypeVar("S", bound=Settings)
 
 
 def check(kind: type[S], values: dict[str, Any]) -> S:
-    """Build settings from plain values; a wrong one is refused with its dotted path."""
+    """Build settings from plain values; an error names the dotted path of the wrong one."""
     try:
         return kind.model_validate_json(json.dumps(values))  # as JSON, which has no tuples
     except ValidationError as error:
@@ -41,18 +56,18 @@ def check(kind: type[S], values: dict[str, Any]) -> S:
 
 
 def override(settings: S, assignments: Iterable[str]) -> S:
-    """Apply `path.to.key=value` assignments; values are read as JSON, else as text."""
+    """Apply `path.to.key=value` assignments; a value is read as JSON, or else as text."""
     values = settings.model_dump()
     for assignment in assignments:
         path, separator, text = assignment.partition("=")
         if not separator:
-            raise UsageError(f"'{assignment}' is not a setting: write it as path.to.key=value.")
-        _assign(values, path.strip().split("."), _read(text.strip()), path.strip())
+            raise UsageError(f"'{assignment}' is not a setting: write path.to.key=value.")
+        _assign(values, path.strip().split("."), _parse(text.strip()), path.strip())
     return check(type(settings), values)
 
 
 def differences(before: Settings, after: Settings) -> list[str]:
-    """One line for each value that differs, by its dotted path."""
+    """One line for each value that differs, with its dotted path."""
     old, new = dict(_leaves(before.model_dump())), dict(_leaves(after.model_dump()))
     return [
         f"{path}: was {_show(old.get(path))}, now {_show(new.get(path))}"
@@ -68,7 +83,7 @@ def _show(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False)
 
 
-def _read(text: str) -> Any:
+def _parse(text: str) -> Any:
     try:
         return json.loads(text)
     except ValueError:
@@ -79,17 +94,25 @@ def _assign(values: dict[str, Any], keys: list[str], value: Any, path: str) -> N
     for key in keys[:-1]:
         inner = values.get(key)
         if not isinstance(inner, dict):
-            raise UsageError(f"There is no setting '{path}'.{_nearest(key, values)}")
+            raise UsageError(_no_setting(path, key, values))
         values = inner
     if keys[-1] not in values:
-        raise UsageError(f"There is no setting '{path}'.{_nearest(keys[-1], values)}")
+        raise UsageError(_no_setting(path, keys[-1], values))
     values[keys[-1]] = value
 
 
-def _nearest(name: str, names: Iterable[str]) -> str:
+def _no_setting(path: str, name: str, names: Iterable[str]) -> str:
+    """Why a name is refused: it has a new one, it is gone, or it never was one."""
     known = sorted(names)
+    sentence = f"There is no setting '{path}'"
+    if RENAMED.get(name) in known:
+        return f"{sentence} any more: it is now called '{RENAMED[name]}'."
+    if name in REMOVED:
+        return f"{sentence} any more: {REMOVED[name]}."
     close = difflib.get_close_matches(name, known, n=1, cutoff=0.5)
-    return f" Did you mean '{close[0]}'?" if close else f" Known here: {', '.join(known)}."
+    if close:
+        return f"{sentence}. Did you mean '{close[0]}'?"
+    return f"{sentence}. Known here: {', '.join(known)}."
 
 
 def _leaves(values: dict[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
@@ -105,7 +128,7 @@ def _explain(error: ValidationError, kind: type[Settings]) -> str:
     names, known = _walk(kind, first["loc"])
     path = ".".join(names) or kind.__name__
     if first["type"] == "extra_forbidden":
-        return f"There is no setting '{path}'.{_nearest(names[-1], known)}"
+        return _no_setting(path, names[-1], known)
     if first["type"] == "union_tag_invalid":
         context = first["ctx"]
         kinds = context["expected_tags"].replace("'", "")
@@ -121,15 +144,15 @@ def _show_input(value: Any) -> str:
     return text if len(text) <= 60 else f"{text[:57]}..."
 
 
-def _walk(kind: type[Settings], place: Iterable[int | str]) -> tuple[list[str], list[str]]:
-    """The dotted names that lead to a place, and the names known where its last one stands.
+def _walk(kind: type[Settings], location: Iterable[int | str]) -> tuple[list[str], list[str]]:
+    """The dotted names that lead to an error's location, and the names known beside the last one.
 
-    Among the members of a union pydantic puts the kind into the place, which is no name of ours.
+    For a union pydantic puts the member's kind into the location; it is not a name of ours.
     """
     names: list[str] = []
     known: list[str] = []
     members: tuple[Any, ...] = (kind,)
-    for part in map(str, place):
+    for part in map(str, location):
         if len(members) > 1 and (chosen := [m for m in members if _kind_of(m) == part]):
             members = tuple(chosen)
             continue

@@ -1,4 +1,4 @@
-"""`regard demo`: from the built-in corpus to a translator that resolves pronouns, in minutes."""
+"""`regard demo`: trains a translator that resolves pronouns on the built-in corpus, in minutes."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from pathlib import Path
 from rich.console import Console
 
 from regard.corpora import grammar
+from regard.data.parallel import Parallel
 from regard.predict import Predictor
 from regard.runs.folder import Run
 from regard.runs.train import train
@@ -29,25 +30,23 @@ STEPS = 2600
 
 
 def run_demo(folder: Path) -> None:
-    """Write the corpus, train, evaluate, translate the sentences of the notes, say what next."""
+    """Write the corpus, train, evaluate, translate two sentences, suggest what to try next."""
     console = Console(highlight=False)
     corpus_folder, run_folder = folder / "corpus", folder / "run"
-    with console.status("writing an English-German corpus from a grammar"):
+    with console.status("generating an English-German corpus from a grammar"):
         corpus = grammar.generate(PAIRS)
-        if not (corpus_folder / "test.heads").exists():
+        if not (corpus_folder / "test.trees").exists():
             grammar.write(corpus, corpus_folder)
     console.print(
         f"A corpus of {PAIRS:,} English-German pairs is in {corpus_folder}. A small Transformer "
-        "learns from it now; it takes some minutes, and Ctrl-C loses nothing.",
+        "will now learn from it; this takes a few minutes, and Ctrl-C loses nothing.",
         soft_wrap=True,
     )
     train(
         "tiny",
+        Parallel(corpus_folder / "train.en", corpus_folder / "train.de"),
         run=run_folder,
-        source=corpus_folder / "train.en",
-        target=corpus_folder / "train.de",
-        valid_source=corpus_folder / "valid.en",
-        valid_target=corpus_folder / "valid.de",
+        valid=Parallel(corpus_folder / "valid.en", corpus_folder / "valid.de"),
         steps=STEPS,
         settings=SETTINGS,
     )
@@ -56,22 +55,24 @@ def run_demo(folder: Path) -> None:
         exact, pronouns = measure(predictor, corpus.test)
     console.print(f"\nOn {len(corpus.test):,} sentences it has never seen:")
     console.print(f"  exactly right      {exact:.1%}")
-    console.print(f"  the right pronoun  {pronouns:.1%}  (er, sie or es, by what 'it' refers to)\n")
-    for pair in grammar.STREET:
-        translation = predictor(pair.source)
-        verdict = "right" if translation == pair.target else f"wrong, it should be {pair.target}"
-        console.print(f"  {pair.source}\n  -> {translation}  ({verdict})")
+    console.print(f"  correct pronoun    {pronouns:.1%}  (er, sie or es, by what 'it' refers to)\n")
+    for example in grammar.STREET:
+        translation = predictor(example.source)
+        verdict = (
+            "right" if translation == example.target else f"wrong, it should be {example.target}"
+        )
+        console.print(f"  {example.source}\n  -> {translation}  ({verdict})")
     console.print(_next_steps(run_folder, corpus_folder), markup=False, soft_wrap=True)
 
 
-def measure(predictor: Predictor, pairs: list[grammar.Pair]) -> tuple[float, float]:
-    """The shares of exact translations, and of right pronouns where one had to be resolved."""
-    translations = predictor([pair.source for pair in pairs])
-    both = list(zip(pairs, translations, strict=True))
-    exact = sum(pair.target == translation for pair, translation in both)
-    asked = [(pair, translation) for pair, translation in both if pair.pronoun is not None]
-    right = sum(grammar.right_pronoun(pair, translation) for pair, translation in asked)
-    return exact / len(both), right / len(asked)
+def measure(predictor: Predictor, examples: list[grammar.Example]) -> tuple[float, float]:
+    """The fraction of exact translations, and of correct pronouns among the riddles."""
+    translations = predictor([example.source for example in examples])
+    answers = list(zip(examples, translations, strict=True))
+    exact = sum(example.target == translation for example, translation in answers)
+    riddles = [(each, text) for each, text in answers if each.pronoun is not None]
+    right = sum(grammar.right_pronoun(example, translation) for example, translation in riddles)
+    return exact / len(answers), right / len(riddles)
 
 
 def _next_steps(run: Path, corpus: Path) -> str:
@@ -81,7 +82,7 @@ Try next:
   .venv/bin/regard evaluate {run} --source {corpus}/test.en --target {corpus}/test.de
   .venv/bin/regard look {run} "The animal didn't cross the street because it was too wide." --open
   .venv/bin/regard info {run}
-Your own files, one sentence a line:
+Your own files, one sentence per line:
   .venv/bin/regard train tiny --source train.en --target train.de --run runs/mine --minutes 30
   .venv/bin/regard translate runs/mine --input new.en --output new.de
 """

@@ -1,4 +1,4 @@
-"""What can go wrong in a way the user can put right: one plain sentence that says how."""
+"""Errors that a person can act on: one plain sentence that says what to do."""
 
 
 class RegardError(Exception):
@@ -8,13 +8,13 @@ class RegardError(Exception):
 
 
 class UsageError(RegardError):
-    """What was asked or given cannot be right; the command exits with 2 before any work."""
+    """A request or an input is wrong; the command exits with 2 before it does any work."""
 
     exit_code = 2
 
 
 class Interrupted(RegardError):
-    """Work ended early because a signal asked for it; what was done is saved."""
+    """A signal stopped the work early; what was done is saved."""
 
     def __init__(self, text: str, signal_number: int) -> None:
         super().__init__(text)

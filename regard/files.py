@@ -1,4 +1,4 @@
-"""Files that are there whole or not at all."""
+"""Files that appear complete or not at all."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from regard.errors import UsageError
 
 @contextmanager
 def writing(path: Path) -> Iterator[BinaryIO]:
-    """Write under a temporary name; at the end sync, rename, sync the folder.
+    """Write to a temporary name, then sync, rename and sync the folder.
 
-    What is there and no file of its own, such as /dev/stdout, is written to as it is.
+    Anything that is not a regular file, such as /dev/stdout, is written to directly.
     """
     if path.is_dir():
         raise UsageError(f"{path} is a folder: give the name of a file.")
@@ -24,9 +24,9 @@ def writing(path: Path) -> Iterator[BinaryIO]:
         with path.open("wb") as stream:
             yield stream
         return
-    path = path.resolve()  # a link stays a link
+    path = path.resolve()  # so that a symbolic link stays one
     if not path.parent.is_dir():
-        raise UsageError(f"There is no folder {path.parent}: make it first.")
+        raise UsageError(f"The folder {path.parent} does not exist: create it first.")
     temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     try:
         with temporary.open("wb") as stream:
@@ -41,15 +41,15 @@ def writing(path: Path) -> Iterator[BinaryIO]:
 
 
 def clear_strays(folder: Path) -> None:
-    """Remove what processes that were killed had begun to write."""
+    """Remove temporary files that killed processes left behind."""
     for stray in folder.glob(".*.tmp"):
         number = stray.name.split(".")[-2]
-        if not (number.isdecimal() and _lives(int(number))):
+        if not (number.isdecimal() and _is_running(int(number))):
             stray.unlink(missing_ok=True)
 
 
-def _lives(process: int) -> bool:
-    """Whether another process has this number; ours is writing nothing while it clears away."""
+def _is_running(process: int) -> bool:
+    """Whether another process has this id; ours writes nothing while it clears strays."""
     if process == os.getpid():
         return False
     try:
@@ -57,7 +57,7 @@ def _lives(process: int) -> bool:
     except (ProcessLookupError, OverflowError):
         return False
     except PermissionError:
-        pass  # somebody else's
+        pass  # it runs under another user
     return True
 
 
@@ -71,7 +71,7 @@ def write_json(path: Path, value: Any) -> None:
 
 
 def read_json(path: Path) -> dict[str, Any]:
-    """A JSON object; anything else in the file is refused in one sentence."""
+    """Read a JSON object; anything else in the file raises a UsageError."""
     try:
         value = json.loads(path.read_bytes())
     except FileNotFoundError:
@@ -79,9 +79,13 @@ def read_json(path: Path) -> dict[str, Any]:
     except OSError as error:
         raise UsageError(f"Cannot read {path}: {error.strerror or error}.") from None
     except (ValueError, RecursionError):
-        raise UsageError(f"{path} is not valid JSON: it was damaged or is not ours.") from None
+        raise UsageError(
+            f"{path} is not valid JSON: it is corrupt or was not written by regard."
+        ) from None
     if not isinstance(value, dict):
-        raise UsageError(f"{path} does not hold what it should: it was damaged or is not ours.")
+        raise UsageError(
+            f"{path} is not a JSON object: it is corrupt or was not written by regard."
+        )
     return value
 
 

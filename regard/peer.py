@@ -1,34 +1,28 @@
-"""A further process of `regard train`: python -m regard.peer RUN MEETING RANK SIZE PARENT."""
+"""The entrance of the further processes of `regard train`: python -m regard.peer RUN PARENT."""
 
 from __future__ import annotations
 
 import signal
 import sys
-from pathlib import Path
-
-import torch
 
 from regard.errors import RegardError
-from regard.processes.pool import die_with
-from regard.processes.ranks import Lost, Ranks
-from regard.runs.folder import Run
-from regard.runs.train import train_rank
-from regard.training.display import Display
+from regard.processes.parent import die_with
 
 
 def main() -> None:
-    run, place, rank, size, parent = sys.argv[1:]
-    die_with(int(parent))
+    """Train as one rank of the group that the environment describes (regard.processes.peers)."""
+    run, parent = sys.argv[1:]
+    die_with(int(parent))  # before torch is imported, which takes seconds
+    import torch
+
+    from regard.runs.train import train
+
     torch.set_num_threads(1)
     try:
-        ranks = Ranks.meet(Path(place), int(rank), int(size))
-        train_rank(Run.open(Path(run)), ranks, Display(quiet=True))
-    except Lost as problem:
-        sys.exit(problem.exit_code)
-    except RegardError as problem:
-        Path(f"{place}.problem").write_text(str(problem), encoding="utf-8")  # the first will say it
-        sys.exit(problem.exit_code)
-    except KeyboardInterrupt:  # the first process was told twice to stop
+        train(run=run, quiet=True)
+    except RegardError as error:  # reported by the first process
+        sys.exit(error.exit_code)
+    except KeyboardInterrupt:  # the first process was interrupted twice
         sys.exit(128 + signal.SIGTERM)
 
 

@@ -6,51 +6,42 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import partial
-from itertools import islice
 from random import Random
-from typing import Any, NamedTuple, Optional, Union, overload
+from typing import Generic, NamedTuple, Optional, TypeVar, Union, overload
 
 import torch
 
-from regard.data.batch import EOS, Batch, Padded
+from regard.data.annotations import Kinds
+from regard.data.batch import Batch, Padded, Row
+from regard.data.encoding import LENGTH_LIMIT, LineEncoder
+from regard.data.line import Line, Sides, Text
 from regard.data.tokenizers import Tokenizers
-from regard.data.trees import (
-    Heads,
-    check_tree,
-    cut_heads,
-    encode_trees,
-    must_fit,
-)
+from regard.data.windows import Work, in_windows
+from regard.data.words import Side
 from regard.errors import UsageError
 from regard.models.base import Model
-from regard.processes.pool import at_once
+from regard.nn.captured import Attention, by_sentence, watch
+from regard.processes.pool import worker_map
 from regard.search.base import Hypothesis, Search
 from regard.search.sample import Sample
 
 WINDOW = 8192
-"""Lines read ahead and sorted by length, so that a batch holds lines of like length."""
-
+"""Lines read ahead and sorted by length, so that a batch holds lines of similar length."""
 
 BATCH_TOKENS = 2048
 """Source tokens translated together: enough rows to keep a core busy, few enough for its cache."""
 
-MANY = 128
-"""Lines from which on starting other processes pays."""
+ATTENTION_WINDOW = 2048
+ATTENTION_TOKENS = 2048
+"""Pairs and tokens of both sides when attention is captured, which needs more memory."""
 
-Rows = list[list[int]]
+POOL_MIN_LINES = 128
+"""Minimum number of lines for which worker processes pay off."""
 
-
-class Task(NamedTuple):
-    """What is translated together: the number of its first line, sources with the heads of their
-    pieces, and what the targets begin with."""
-
-    number: int
-    sources: Rows
-    heads: Optional[Rows]
-    prefixes: Optional[Rows]
-
-
-Generate = Callable[[Iterable[Task]], Iterable[list[list[Hypothesis]]]]
+Texts = Union[list[str], list[Line], list[Text]]
+Result = TypeVar("Result")
+Read = Callable[[Attention, Side, Side], Result]
+"""What to make of the attention of a pair, its source and its target."""
 
 
 @dataclass(frozen=True)
@@ -64,7 +55,7 @@ class Choice:
 
 @dataclass(frozen=True)
 class Prediction:
-    """What became of one line; an empty line becomes an empty line."""
+    """The targets found for one line, best first; an empty line becomes an empty line."""
 
     text: str
     best: tuple[Choice, ...]
@@ -76,8 +67,8 @@ EMPTY = Prediction("", (Choice("", 0.0, 0.0),))
 class Predictor:
     """A trained model with its tokenizers: text to text.
 
-    A model that reads dependency trees is given the heads of each line's words with the line.
-    A language model goes on from each line, and from an empty one begins by itself.
+    A model that reads annotations, such as dependency trees, is given them with each `Line`.
+    A language model continues each line, and starts a text of its own from an empty one.
     """
 
     def __init__(
@@ -86,9 +77,9 @@ class Predictor:
         tokenizers: Tokenizers,
         search: Search,
         batch_tokens: int = BATCH_TOKENS,
-        length_limit: int = 1000,
+        length_limit: int = LENGTH_LIMIT,
         workers: int = 1,
-        reads_heads: bool = False,
+        annotations: Kinds = (),
     ) -> None:
         self.model = model.eval()
         self.tokenizers = tokenizers
@@ -97,195 +88,252 @@ class Predictor:
         most = model.length_limit
         self.length_limit = length_limit if most is None else min(length_limit, most - 1)
         self.workers = workers
-        self.reads_heads = reads_heads
-        self.cut = 0  # lines of which only the first `length_limit` pieces were read
+        self.annotations = annotations
+        self.truncated = 0  # lines of which only the first `length_limit` pieces were read
+        self._source = LineEncoder(tokenizers.source, annotations)
+        self._target = LineEncoder(tokenizers.target)
 
     @overload
-    def __call__(self, text: str, heads: Optional[Heads] = None) -> str: ...
+    def __call__(self, lines: Text) -> str: ...
     @overload
-    def __call__(self, text: list[str], heads: Optional[Sequence[Heads]] = None) -> list[str]: ...
-    def __call__(self, text: Any, heads: Any = None) -> Union[str, list[str]]:
-        """A sentence to its translation, or a list of them to a list."""
-        if isinstance(text, str):
-            return next(self.predict([text], heads=None if heads is None else [heads])).text
-        return [prediction.text for prediction in self.predict(text, heads=heads)]
+    def __call__(self, lines: Texts) -> list[str]: ...
+    def __call__(self, lines: Union[Text, Texts]) -> Union[str, list[str]]:
+        """Translate a line, or a list of them."""
+        if isinstance(lines, (str, Line)):
+            return next(self.predict([lines])).text
+        return [prediction.text for prediction in self.predict(lines)]
 
     def predict(
         self,
-        lines: Iterable[str],
+        lines: Iterable[Text],
         prefixes: Optional[Iterable[str]] = None,
         window_size: int = WINDOW,
-        heads: Optional[Iterable[Heads]] = None,
     ) -> Iterator[Prediction]:
-        """One prediction a line, in order; with prefixes, each target begins with its own.
+        """One prediction per line, in order; with prefixes, each target begins with its own.
 
-        Predictions come after `window_size` lines or at the end of the input. `heads` has a number
-        for each word of each line: k for the k-th word, 0 for a root.
+        Predictions come after `window_size` lines or at the end of the input.
         """
-        must_fit(self.reads_heads, heads is not None, "heads")
-        stream, first = iter(lines), 0
-        begun = iter(prefixes) if prefixes is not None else None
-        trees = iter(heads) if heads is not None else None
+        if prefixes is not None and not self.model.reads_source:
+            raise UsageError("A language model continues the lines themselves: give no prefixes.")
         with ExitStack() as stack:
-            generate: Generate = partial(map, self._generate)
-            workers = 1
-            while window := list(islice(stream, window_size)):
-                forced = list(islice(begun, len(window))) if begun is not None else None
-                if forced is not None and len(forced) < len(window):
-                    raise UsageError("There are fewer prefixes than lines: give one a line each.")
-                if workers < self.workers and len(window) >= MANY:
-                    workers = self.workers
-                    generate = stack.enter_context(at_once(self._generate, workers))
-                beside = self._beside(window, trees, first)
-                yield from self._window(first, window, beside, forced, generate, workers)
-                first += len(window)
-        if begun is not None and next(begun, None) is not None:
-            raise UsageError("There are more prefixes than lines: give one a line each.")
-        if trees is not None and next(trees, None) is not None:
-            raise UsageError("There are more trees than lines: give one a line each.")
-
-    def _beside(
-        self, lines: Sequence[str], trees: Optional[Iterator[Heads]], first: int
-    ) -> Optional[list[Heads]]:
-        """The heads of these lines, the first of which is line `first` of all, counted from 0."""
-        if trees is None:
-            return None
-        heads = list(islice(trees, len(lines)))
-        if len(heads) < len(lines):
-            raise UsageError("There are fewer trees than lines: give one a line each.")
-        for number, (line, tree) in enumerate(zip(lines, heads, strict=True), first + 1):
-            check_tree(tree, len(line.split()), f"Line {number}")
-        return heads
-
-    def _window(
-        self,
-        first: int,
-        lines: list[str],
-        heads: Optional[list[Heads]],
-        prefixes: Optional[list[str]],
-        generate: Generate,
-        workers: int,
-    ) -> Iterator[Prediction]:
-        rows, trees, forced = self._sides(lines, heads, prefixes)
-        self._must_have_room(forced or [], first)
-        found = [EMPTY for _ in lines]
-        sampling = isinstance(self.search, Sample)  # draws follow from how lines are grouped
-        groups = list(self._groups(rows, 1 if sampling else workers))
-        tasks = (
-            Task(
-                first + group[0],
-                [rows[i] for i in group],
-                _some(trees, group),
-                _some(forced, group),
+            yield from in_windows(
+                _Generation(self, stack),
+                _with_prefixes(map(Line.of, lines), prefixes),
+                window_size,
+                self.batch_tokens,
+                EMPTY,
             )
-            for group in groups
-        )
-        for group, results in zip(groups, generate(tasks), strict=True):
-            for index, hypotheses in zip(group, results, strict=True):
-                found[index] = self._prediction(hypotheses)
-        yield from found
 
-    def _generate(self, task: Task) -> list[list[Hypothesis]]:
-        prefix = None if task.prefixes is None else Padded.of(task.prefixes)
-        source = Padded.of(task.sources, task.heads)
-        return self.model.generate(source, self._search(task.number), prefix)
+    @torch.inference_mode()
+    def score(self, pairs: Iterable[Sides]) -> Iterator[tuple[float, int]]:
+        """log p(target | source) of each pair and its number of tokens, in order."""
+        yield from in_windows(_Scoring(self), pairs, WINDOW, self.batch_tokens, (0.0, 0))
 
-    def _search(self, number: int) -> Search:
-        """With a seed of its own for each group, or the same line would get the same draws."""
-        if not isinstance(self.search, Sample):
-            return self.search
-        seed = Random(f"{self.search.seed} {number}").getrandbits(63)
-        return self.search.changed(seed=seed)
+    def attend(self, pairs: Iterable[Sides], read: Read[Result], empty: Result) -> Iterator[Result]:
+        """What `read` makes of the attention within each pair, in order; `empty` where a side is.
 
-    def _sides(
-        self, lines: list[str], heads: Optional[list[Heads]], prefixes: Optional[list[str]]
-    ) -> tuple[Rows, Optional[Rows], Optional[Rows]]:
-        """The sources with the heads of their pieces, and what the targets begin with.
-
-        Without a source the lines are what the targets begin with. They stand in its place too:
-        the model does not read them there, but they bound the length of its targets.
+        Only what it returns is kept: the weights of a whole window would not fit into memory.
         """
-        if self.model.reads_source:
-            forced = None if prefixes is None else self.tokenizers.target.encode(prefixes)
-            rows, trees = self._read([line.strip() for line in lines], heads)
-            return [[*row, EOS] if row else [] for row in rows], trees, forced
-        if prefixes is not None:
-            raise UsageError(
-                "A language model goes on from the lines themselves: give no prefixes."
-            )
-        begun = self._cut(self.tokenizers.target.encode([line.strip() for line in lines]))
-        return [[*row, EOS] for row in begun], None, begun
+        work = _Attending(self, read)
+        return in_windows(work, pairs, ATTENTION_WINDOW, ATTENTION_TOKENS, empty)
 
-    def _must_have_room(self, prefixes: Rows, first: int) -> None:
-        """Refuse what a target cannot begin with, in a model that reads so many pieces at most."""
-        most = self.model.length_limit
-        for number, row in enumerate(prefixes, first + 1):
-            if most is not None and len(row) >= most:
+    def read_sources(self, lines: Sequence[Line], first: int = 1) -> list[Row]:
+        """The rows of some source lines, in full; the first is line `first` in errors."""
+        self._source.check(lines, first)
+        return self._source.encode(lines)
+
+    def read_targets(self, texts: Sequence[str]) -> list[Row]:
+        return self._target.encode([Line(text) for text in texts])
+
+    def truncate(self, rows: Sequence[Row]) -> list[Row]:
+        """Rows within the length limit; those that were longer are counted."""
+        self.truncated += sum(len(row) > self.length_limit for row in rows)
+        return [row.truncated(self.length_limit) for row in rows]
+
+
+class _Request(NamedTuple):
+    """A line to translate: its number from 0, its source if it has one, and what the target
+    begins with."""
+
+    number: int
+    source: Optional[Row]
+    prefix: Optional[Sequence[int]]
+
+
+class _Generation(Work[tuple[Line, Optional[str]], _Request, Prediction]):
+    """Translates lines, in other processes if there are many."""
+
+    def __init__(self, predictor: Predictor, stack: ExitStack) -> None:
+        self._predictor = predictor
+        self._stack = stack
+        self._workers = 1
+        self._map: Callable[..., Iterable[list[list[Hypothesis]]]] = partial(map, self.generate)
+
+    def encode(self, items: list[tuple[Line, Optional[str]]], first: int) -> list[_Request]:
+        predictor = self._predictor
+        lines = [line.stripped() for line, _ in items]
+        if predictor.model.reads_source:
+            sources: list[Optional[Row]] = [
+                row if row.ids else None
+                for row in predictor.truncate(predictor.read_sources(lines, first + 1))
+            ]
+            prefixes = self._prefixes([prefix for _, prefix in items])
+        else:
+            # The lines are prefixes, and stand in for the source: the model does not read them
+            # there, but they bound the length of its targets.
+            begun = predictor.truncate(predictor.read_targets([line.text for line in lines]))
+            sources, prefixes = list(begun), [row.ids for row in begun]
+        self._check_room(prefixes, first)
+        return [
+            _Request(first + index, source, prefix)
+            for index, (source, prefix) in enumerate(zip(sources, prefixes, strict=True))
+        ]
+
+    def _prefixes(self, texts: list[Optional[str]]) -> list[Optional[Sequence[int]]]:
+        if None in texts:
+            return [None] * len(texts)
+        rows = self._predictor.read_targets([text or "" for text in texts])
+        return [row.ids for row in rows]
+
+    def _check_room(self, prefixes: Sequence[Optional[Sequence[int]]], first: int) -> None:
+        """Refuse prefixes that are longer than what the model can read."""
+        most = self._predictor.model.length_limit
+        for number, ids in enumerate(prefixes, first + 1):
+            if most is not None and ids is not None and len(ids) >= most:
                 raise UsageError(
-                    f"The prefix of line {number} has {len(row)} pieces, and this model can read "
+                    f"The prefix of line {number} has {len(ids)} pieces, and this model can read "
                     f"{most - 1}: shorten it."
                 )
 
-    def _read(
-        self, lines: Sequence[str], heads: Optional[Sequence[Heads]]
-    ) -> tuple[Rows, Optional[Rows]]:
-        """Source ids, and the heads of their pieces."""
-        encode = self.tokenizers.source.encode
-        if heads is None:
-            return self._cut(encode(lines)), None
-        rows, trees = encode_trees(lines, heads, encode)
-        return self._cut(rows), [cut_heads(tree, self.length_limit) for tree in trees]
+    def length(self, encoded: _Request) -> int:
+        return 0 if encoded.source is None else len(encoded.source) + 1
 
-    def _cut(self, rows: list[list[int]]) -> list[list[int]]:
-        """The first `length_limit` ids of each row; how many had more is counted."""
-        self.cut += sum(len(row) > self.length_limit for row in rows)
-        return [row[: self.length_limit] for row in rows]
+    def groups(self, items: int) -> int:
+        """Several for each worker, so that none is left alone with the last one; sampling draws by
+        group, so that groups must not depend on the number of workers."""
+        if self._workers < self._predictor.workers and items >= POOL_MIN_LINES:
+            self._workers = self._predictor.workers
+            self._map = self._stack.enter_context(worker_map(self.generate, self._workers))
+        several = self._workers > 1 and not isinstance(self._predictor.search, Sample)
+        return 4 * self._workers if several else 1
 
-    def _groups(self, rows: list[list[int]], workers: int = 1) -> Iterator[list[int]]:
-        """Row numbers that go together: longest first, within the budget of tokens.
+    def process(self, groups: Iterable[list[_Request]]) -> Iterator[list[Prediction]]:
+        for found in self._map(groups):
+            yield [self._prediction(hypotheses) for hypotheses in found]
 
-        Every worker gets several groups, so that none is left with the last one alone.
-        """
-        order = sorted((i for i, row in enumerate(rows) if row), key=lambda i: -len(rows[i]))
-        share = -(-len(order) // (4 * workers)) if workers > 1 else len(order)
-        start = 0
-        while start < len(order):
-            count = max(1, min(share, self.batch_tokens // len(rows[order[start]])))
-            yield order[start : start + count]
-            start += count
+    def generate(self, group: list[_Request]) -> list[list[Hypothesis]]:
+        sources = [request.source for request in group if request.source is not None]
+        prefixes = [request.prefix for request in group if request.prefix is not None]
+        return self._predictor.model.generate(
+            Padded.of_rows(sources),
+            self._search(group[0].number),
+            Padded.of(prefixes) if prefixes else None,
+        )
+
+    def _search(self, number: int) -> Search:
+        """With its own seed for each group, or equal lines would get equal draws."""
+        search = self._predictor.search
+        if not isinstance(search, Sample):
+            return search
+        return search.changed(seed=Random(f"{search.seed} {number}").getrandbits(63))
 
     def _prediction(self, hypotheses: list[Hypothesis]) -> Prediction:
+        decode = self._predictor.tokenizers.target.decode
         best = tuple(
-            Choice(self.tokenizers.target.decode(each.tokens), each.score, each.log_probability)
-            for each in hypotheses
+            Choice(decode(each.tokens), each.score, each.log_probability) for each in hypotheses
         )
         return Prediction(best[0].text, best)
 
-    @torch.inference_mode()
-    def score(
-        self, pairs: Iterable[tuple[str, str]], heads: Optional[Iterable[Heads]] = None
-    ) -> Iterator[tuple[float, int]]:
-        """log p(target | source) of each pair and its number of tokens, in order."""
-        must_fit(self.reads_heads, heads is not None, "heads")
-        stream, first = iter(pairs), 0
-        trees = iter(heads) if heads is not None else None
-        while window := list(islice(stream, WINDOW)):
-            lines = [source for source, _ in window]
-            sources, beside = self._read(lines, self._beside(lines, trees, first))
-            first += len(window)
-            targets = self._cut(self.tokenizers.target.encode([target for _, target in window]))
-            found = [(0.0, 0)] * len(window)
-            lengths = [[*s, *t, EOS] for s, t in zip(sources, targets, strict=True)]
-            for group in self._groups(lengths):
-                batch = Batch(
-                    Padded.of([[*sources[i], EOS] for i in group], _some(beside, group)),
-                    Padded.of([[*targets[i], EOS] for i in group]),
+
+class _Rows(NamedTuple):
+    """An encoded pair."""
+
+    source: Row
+    target: Row
+
+
+class _Scoring(Work[Sides, _Rows, tuple[float, int]]):
+    """Adds up the log-probabilities of given targets."""
+
+    def __init__(self, predictor: Predictor) -> None:
+        self._predictor = predictor
+
+    def encode(self, items: list[Sides], first: int) -> list[_Rows]:
+        sources, targets = _split(items)
+        predictor = self._predictor
+        read = predictor.truncate(predictor.read_sources(sources, first + 1))
+        written = predictor.truncate(predictor.read_targets([line.text for line in targets]))
+        return list(map(_Rows, read, written))
+
+    def length(self, encoded: _Rows) -> int:
+        return len(encoded.source) + len(encoded.target) + 1
+
+    def process(self, groups: Iterable[list[_Rows]]) -> Iterator[list[tuple[float, int]]]:
+        for group in groups:
+            totals = self._predictor.model.log_probabilities(_batch(group)).sum(dim=1).tolist()
+            counts = [len(pair.target) + 1 for pair in group]
+            yield list(zip(totals, counts, strict=True))
+
+
+class _Attending(Work[Sides, _Rows, Result], Generic[Result]):
+    """Captures the attention of one teacher-forced pass over given targets."""
+
+    def __init__(self, predictor: Predictor, read: Read[Result]) -> None:
+        self._predictor = predictor
+        self._read = read
+
+    def encode(self, items: list[Sides], first: int) -> list[_Rows]:
+        sources, targets = _split(items)
+        predictor, limit = self._predictor, self._predictor.length_limit
+        read = predictor.read_sources([line.stripped() for line in sources], first + 1)
+        written = predictor.read_targets([line.text.strip() for line in targets])
+        return [
+            _Rows(source.truncated(limit), target.truncated(limit))
+            for source, target in zip(read, written, strict=True)
+        ]
+
+    def length(self, encoded: _Rows) -> int:
+        source, target = map(len, encoded)
+        return source + target + 2 if source and target else 0
+
+    def process(self, groups: Iterable[list[_Rows]]) -> Iterator[list[Result]]:
+        model, sides = self._predictor.model, self._predictor.tokenizers
+        for group in groups:
+            batch = _batch(group)
+            _, captured = watch(model, model.log_probabilities, batch)
+            yield [
+                self._read(
+                    attention,
+                    Side.of(sides.source, pair.source.ids),
+                    Side.of(sides.target, pair.target.ids),
                 )
-                totals = self.model.log_probabilities(batch).sum(dim=1).tolist()
-                for i, total in zip(group, totals, strict=True):
-                    found[i] = (total, len(targets[i]) + 1)
-            yield from found
+                for attention, pair in zip(by_sentence(captured, batch), group, strict=True)
+            ]
 
 
-def _some(rows: Optional[Rows], group: list[int]) -> Optional[Rows]:
-    return None if rows is None else [rows[i] for i in group]
+def _split(items: list[Sides]) -> tuple[list[Line], list[Line]]:
+    return [Line.of(source) for source, _ in items], [Line.of(target) for _, target in items]
+
+
+def _batch(group: list[_Rows]) -> Batch:
+    return Batch(
+        Padded.of_rows([pair.source for pair in group]),
+        Padded.of_rows([pair.target for pair in group]),
+    )
+
+
+def _with_prefixes(
+    lines: Iterable[Line], prefixes: Optional[Iterable[str]]
+) -> Iterator[tuple[Line, Optional[str]]]:
+    """Each line with its prefix, of which there must be as many."""
+    if prefixes is None:
+        yield from ((line, None) for line in lines)
+        return
+    begun = iter(prefixes)
+    for line in lines:
+        prefix = next(begun, None)
+        if prefix is None:
+            raise UsageError("There are fewer prefixes than lines: give one per line.")
+        yield line, prefix
+    if next(begun, None) is not None:
+        raise UsageError("There are more prefixes than lines: give one per line.")

@@ -1,4 +1,4 @@
-"""Named starting points: each recipe is a function that gives a complete Config."""
+"""Recipes: named functions, each returning a complete Config."""
 
 from __future__ import annotations
 
@@ -8,9 +8,14 @@ from typing import Optional
 from pydantic import Field, model_validator
 
 from regard.config import Settings
+from regard.data.annotations import Kinds
+from regard.data.corpus import Pairs
+from regard.data.encoding import LENGTH_LIMIT
+from regard.data.parallel import Parallel
 from regard.data.store import BatchSettings
 from regard.data.tokenizer import TokenizerSettings
 from regard.errors import UsageError
+from regard.metrics.table import Writes
 from regard.models import Architecture
 from regard.models.convolutional import ByteNetConfig, ConvolutionalConfig
 from regard.models.ensemble import EnsembleConfig
@@ -20,11 +25,11 @@ from regard.models.transformer import TransformerConfig
 from regard.search.beam import Beam
 from regard.training.average import AverageSettings
 from regard.training.optimizers import OptimizerSettings
-from regard.training.trainer import TrainingSettings
+from regard.training.settings import TrainingSettings
 
 
 class Budget(Settings):
-    """How long to train: exactly one of the three."""
+    """How long to train; exactly one of the three is given."""
 
     steps: Optional[int] = Field(default=None, ge=1)
     epochs: Optional[float] = Field(default=None, gt=0)
@@ -38,7 +43,7 @@ class Budget(Settings):
 
 
 class Config(Settings):
-    """All there is to say about a run, apart from its data."""
+    """Everything that defines a run, apart from its data."""
 
     tokenizer: TokenizerSettings = TokenizerSettings()
     batch: BatchSettings = BatchSettings()
@@ -61,35 +66,49 @@ class Config(Settings):
         if self.reads_source:
             return self
         if self.training.metric != "loss":
-            raise ValueError("a language model is judged by its loss: set training.metric=loss")
+            raise ValueError("a language model is validated by its loss: set training.metric=loss")
         if not self.tokenizer.joint:
             raise ValueError("a language model has one vocabulary: set tokenizer.joint=true")
         if self.search.max_length_ratio < 1:
             raise ValueError(
-                "a language model goes on from its line: set search.max_length_ratio to 1 or more"
+                "a language model continues its line: set search.max_length_ratio to 1 or more"
             )
         return self
 
     @property
     def reads_source(self) -> bool:
-        """False for a language model, whose data is a target alone."""
+        """False for a language model, which learns from a target alone."""
         return self.model.reads_source
 
     @property
+    def writes(self) -> Writes:
+        """What the model writes, which decides the metrics it is judged by."""
+        return getattr(self.model, "writes", "text")
+
+    @property
     def max_pieces(self) -> int:
-        """Pairs with more pieces on a side are not learned from: EOS must fit too."""
+        """Pairs with more pieces than this on either side are skipped; EOS must fit too."""
         longest = self.model.length_limit
         most = self.batch.max_length
         return most if longest is None else min(most, longest - 1)
 
     @property
-    def reads_heads(self) -> bool:
-        """True for a model whose positions are places in the dependency tree of the source."""
-        return self.model.reads_trees
+    def length_limit(self) -> int:
+        """The most pieces of a line that are read when translating."""
+        return max(LENGTH_LIMIT, self.batch.max_length)
+
+    @property
+    def annotations(self) -> Kinds:
+        """What the model reads of the source besides the text."""
+        return self.model.annotations
+
+    def pairs_of(self, data: Parallel, part: str = "") -> Pairs:
+        """The pairs that a run of this config reads; `part` is the prefix of their options."""
+        return data.open_for(self.reads_source, self.annotations, part)
 
 
 def tiny() -> Config:
-    """4+4 layers of width 128: the right size for some tens of thousands of pairs."""
+    """A Transformer of 4+4 layers, width 128, for tens of thousands of pairs."""
     return Config(
         tokenizer=TokenizerSettings(vocabulary=10_000),
         batch=BatchSettings(tokens=2048),
@@ -101,14 +120,14 @@ def tiny() -> Config:
 
 
 def ensemble() -> Config:
-    """Two of `tiny` that learn side by side and write by their mean, at twice the cost."""
+    """Two `tiny` models trained side by side that average their predictions; twice the cost."""
     config = tiny()
     assert isinstance(config.model, TransformerConfig)
     return config.changed(model=EnsembleConfig(member=config.model))
 
 
 def multi30k() -> Config:
-    """`tiny` made for up to an hour on some 30,000 pairs: Muon, Shaw's positions, token dropout."""
+    """`tiny` tuned for 30,000 pairs and an hour: Muon, relative positions, token dropout."""
     config = tiny()
     model = config.model.changed(position="shaw", token_dropout=0.1)
     training = TrainingSettings(
@@ -121,7 +140,7 @@ def multi30k() -> Config:
 
 
 def small() -> Config:
-    """6+6 layers of width 256, for some hundreds of thousands of pairs."""
+    """A Transformer of 6+6 layers, width 256, for hundreds of thousands of pairs."""
     return Config(
         model=TransformerConfig(layers=6, width=256, inner=1024, heads=4, norm="pre"),
         training=TrainingSettings(optimizer=OptimizerSettings(rate=1e-3, warmup=1000)),
@@ -129,7 +148,7 @@ def small() -> Config:
 
 
 def base() -> Config:
-    """The paper's base model and schedule: 6+6 layers of width 512."""
+    """The base model and schedule of the Transformer paper: 6+6 layers, width 512."""
     return Config(
         tokenizer=TokenizerSettings(vocabulary=32000),
         model=TransformerConfig(layers=6, width=512, inner=2048, heads=8),
@@ -143,7 +162,7 @@ def base() -> Config:
 
 
 def big() -> Config:
-    """The paper's big model: 6+6 layers of width 1024."""
+    """The big model of the Transformer paper: 6+6 layers, width 1024."""
     config = base()
     model = TransformerConfig(layers=6, width=1024, inner=4096, heads=16, dropout=0.3)
     optimizer = config.training.optimizer.changed(rate=5e-4)
@@ -158,24 +177,24 @@ def _recurrent(model: RecurrentConfig) -> Config:
 
 
 def rnn_plain() -> Config:
-    """LSTMs with one fixed vector between them and a reversed source (Sutskever et al. 2014)."""
+    """Two LSTMs joined by one fixed vector, source reversed (Sutskever et al. 2014)."""
     return _recurrent(RecurrentConfig(width=160, layers=2, attention="none", direction="backward"))
 
 
 def rnn_attention() -> Config:
-    """The plain tanh cell with additive attention (Bahdanau et al. 2014)."""
+    """A plain tanh RNN with additive attention (Bahdanau et al. 2014)."""
     return _recurrent(RecurrentConfig(width=216, cell="rnn"))
 
 
 def rnn_luong() -> Config:
-    """LSTMs with multiplicative attention after each step and input feeding (Luong et al. 2015)."""
+    """LSTMs with multiplicative attention and input feeding (Luong et al. 2015)."""
     return _recurrent(
         RecurrentConfig(width=192, attention="after", score="multiplicative", input_feeding=True)
     )
 
 
 def gru_attention() -> Config:
-    """Gated recurrent units, read both ways, with additive attention."""
+    """A bidirectional GRU encoder and a GRU decoder with additive attention."""
     return _recurrent(RecurrentConfig(width=192, cell="gru"))
 
 
@@ -185,7 +204,7 @@ def lstm_attention() -> Config:
 
 
 def conv() -> Config:
-    """Gated convolutions with attention in each decoder layer (Gehring et al. 2017)."""
+    """Gated convolutions with attention in every decoder layer (Gehring et al. 2017)."""
     return tiny().changed(
         model=ConvolutionalConfig(layers=5, width=128),
         training=TrainingSettings(optimizer=OptimizerSettings(rate=8e-3, warmup=300)),
@@ -211,14 +230,14 @@ def _language(model: LanguageConfig, optimizer: OptimizerSettings) -> Config:
 
 
 def language() -> Config:
-    """A language model, trained on --target alone: 6 layers of causal self-attention."""
+    """A language model, trained on --target alone: a 6-layer causal Transformer."""
     return _language(
         LanguageConfig(layers=6, dropout=0.2), OptimizerSettings(rate=3e-3, warmup=500)
     )
 
 
 def language_rnn() -> Config:
-    """A language model, trained on --target alone: 2 layers of LSTM."""
+    """A language model, trained on --target alone: a 2-layer LSTM."""
     return _language(
         LanguageConfig(cell="lstm", layers=2, width=192, dropout=0.2),
         OptimizerSettings(rate=2e-3, warmup=300),

@@ -22,5 +22,5 @@ def short_timings() -> Iterator[None]:
     from regard.ladders import measure
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(measure, "LONGEST_TIMING", 0.1)
+        patch.setattr(measure, "TIMING_MAX_SECONDS", 0.1)
         yield

@@ -60,7 +60,7 @@ def test_settings_cannot_be_changed_in_place() -> None:
         ("training.patience=-1", "The setting 'training.patience' cannot be -1"),
         ("training.optimizer.rate=inf", "The setting 'training.optimizer.rate' cannot be 'inf'"),
         ("training.optimizer.rate=1e999", "The setting 'training.optimizer.rate'"),
-        ("batch.tokens", "write it as path.to.key=value"),
+        ("batch.tokens", "write path.to.key=value"),
         ("=6", "There is no setting ''"),
     ],
 )
@@ -88,3 +88,30 @@ def test_the_paper_sizes() -> None:
     tiny = find_recipe("tiny").model
     assert isinstance(tiny, TransformerConfig)
     assert (tiny.layers, tiny.width, tiny.inner, tiny.heads) == (4, 128, 256, 4)
+
+
+@pytest.mark.parametrize(
+    ("assignment", "sentence"),
+    [
+        ("model.farthest=3", "any more: it is now called 'max_distance'."),
+        ("search.longest_ratio=3", "any more: it is now called 'max_length_ratio'."),
+        ("training.dropout_begin=1", "any more: it is now called 'dropout_start'."),
+        ("training.agreement=2", "'training.agreement' any more: R-Drop was removed"),
+    ],
+)
+def test_an_old_name_is_refused_with_the_new_one(assignment: str, sentence: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        override(find_recipe("tiny"), [assignment])
+    assert sentence in str(caught.value)
+
+
+def test_changed_settings_are_validated() -> None:
+    config = TransformerConfig()
+    assert config.changed(layers=2) == TransformerConfig(layers=2)
+    assert config.layers == 4
+    with pytest.raises(UsageError, match=r"no setting 'layer'\. Did you mean 'layers'"):
+        config.changed(layer=2)
+    with pytest.raises(UsageError, match="'layers' cannot be 0"):
+        config.changed(layers=0)
+    with pytest.raises(UsageError, match="cannot be split among"):
+        config.changed(heads=3)

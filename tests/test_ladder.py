@@ -31,12 +31,11 @@ from toy import (
 
 import regard
 from regard.cli import main
-from regard.drawing.ladder import draw, ticks
 from regard.errors import Interrupted, RegardError, UsageError
-from regard.ladders import ladder as climbing
+from regard.ladders import ladder as laddering
 from regard.ladders import measure as measuring
-from regard.ladders.measure import Bucket, Estimate, Row, decoding_speed, length_buckets
-from regard.ladders.report import Result, write_report
+from regard.ladders.measure import Bucket, Estimate, Measurement, decoding_speed, length_buckets
+from regard.ladders.report import VariantResult, write_report
 from regard.ladders.variants import DEFAULT_RECIPES, Variant, read_variants
 from regard.metrics.text import TextMetrics
 from regard.predict import Predictor
@@ -47,21 +46,23 @@ from regard.search.beam import Beam
 pytestmark = pytest.mark.usefixtures("short_timings")
 
 QUICK = TextMetrics(bootstrap=50)
-RUNGS = ["rnn_plain", "able=lstm_attention:model.width=24,training.optimizer.betas=[0.9,0.98]"]
+VARIANTS = ["rnn_plain", "able=lstm_attention:model.width=24,training.optimizer.betas=[0.9,0.98]"]
 
 
 def silent(text: str) -> None:
     pass
 
 
-def ladder(variants: list[str], folder: Path, corpus: dict[str, Path], **more: Any) -> list[Result]:
+def ladder(
+    variants: list[str], folder: Path, corpus: dict[str, Path], **more: Any
+) -> list[VariantResult]:
     """In this process, with the test files unless others are given."""
     tests = {f"test_{side}": folder / f"test.{side}" for side in ("source", "target")}
     chosen = {"metrics": QUICK, "quiet": True, "say": silent, **tests, **corpus, **more}
     return regard.ladder(variants, **chosen)
 
 
-def again(folder: Path, **more: Any) -> list[Result]:
+def again(folder: Path, **more: Any) -> list[VariantResult]:
     """The ladder of the fixture, a second time."""
     corpus = {
         f"{prefix}{side}": folder / f"{part}.{side}"
@@ -69,10 +70,10 @@ def again(folder: Path, **more: Any) -> list[Result]:
         for side in ("source", "target")
     }
     chosen = {"output": folder / "out", "steps": 40, "settings": ABLE, **more}
-    return ladder(RUNGS, folder, corpus, **chosen)
+    return ladder(VARIANTS, folder, corpus, **chosen)
 
 
-def no_measuring(*arguments: Any) -> Row:
+def no_measuring(*arguments: Any) -> Measurement:
     raise AssertionError("nothing was to be measured")
 
 
@@ -140,11 +141,14 @@ def test_the_table_and_the_picture_are_written_and_whole(folder: Path) -> None:
     assert picture.tag == f"{space}svg"
     names = [text.text for text in picture.iter(f"{space}text")]
     assert [names.count(name) for name in ("rnn_plain", "able")] == [2, 2]
-    assert len(list(picture.iter(f"{space}polyline"))) == 2
-    assert len([p for p in picture.iter(f"{space}path") if p.get("class") == "margin"]) == 2
+    drawn = [group.get("id", "") for group in picture.iter(f"{space}g")]
+    assert [f"{kind}-{n}" in drawn for kind in ("by-length", "interval") for n in (0, 1)] == [
+        True
+    ] * 4
+    assert (out / "ladder.png").read_bytes()[:8] == b"\x89PNG\r\n\x1a\n"
 
 
-def test_the_markdown_has_a_line_for_each_rung_in_both_tables(folder: Path) -> None:
+def test_the_markdown_has_a_line_for_each_variant_in_both_tables(folder: Path) -> None:
     text = (folder / "out" / "ladder.md").read_text()
     lines = [line for line in text.splitlines() if line.startswith("|")]
     assert [cells(line)[0] for line in lines] == ["variant", "---", "rnn_plain", "able"] * 2
@@ -173,6 +177,7 @@ def test_the_numbers_are_those_of_evaluate(folder: Path, told: dict[str, Any]) -
             assert row[name] == {"value": bleu.value, "margin": bleu.margin}
             assert row["perplexity"] == pytest.approx(result["perplexity"])
         assert row["signature"] == bleu.signature
+        assert row["metric"] == "BLEU"
         total = sum(total for total, _ in regard.score(path, **files))
         assert row["word_perplexity"] == pytest.approx(math.exp(-total / units))
         assert row["parameters"] == sum(
@@ -183,12 +188,12 @@ def test_the_numbers_are_those_of_evaluate(folder: Path, told: dict[str, Any]) -
     assert first != second
 
 
-def test_lines_that_are_not_read_whole_have_no_perplexity_a_word(
+def test_lines_that_are_not_read_whole_have_no_perplexity_per_word(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(measuring, "Predictor", partial(Predictor, longest=3))
+    monkeypatch.setattr(measuring, "Predictor", partial(Predictor, length_limit=3))
     lines = [f"{line} hen hen hen" for line in some_lines(20, seed=6)]
-    known = measuring.Lines(lines, [turned(line) for line in lines], "")
+    known = measuring.TestSet(lines, [turned(line) for line in lines], "")
     row = measuring.measure(Run.open(folder / "out" / "able"), known, QUICK, silent)
     assert row.word_perplexity is None
     assert row.perplexity > 1
@@ -205,7 +210,7 @@ def test_decoding_is_timed_as_translate_does_it(
 
     monkeypatch.setattr(measuring, "Predictor", make)
     sources = some_lines(20, seed=6)
-    known = measuring.Lines(sources, [turned(line) for line in sources], "")
+    known = measuring.TestSet(sources, [turned(line) for line in sources], "")
     measuring.measure(Run.open(folder / "out" / "able"), known, QUICK, silent)
     assert [(each.search.beam, each.search.scored) for each in made] == [
         (1, False),
@@ -220,7 +225,7 @@ def test_a_greedy_search_without_scores_can_be_measured(
 ) -> None:
     greedy = (*SMALL, "search.beam=1", "search.scored=false")
     (result,) = small(tmp_path / "out", corpus, ["tiny"], settings=greedy)
-    assert result.row is not None
+    assert result.measured is not None
 
 
 def test_buckets_are_scored_by_their_own_lines(folder: Path, told: dict[str, Any]) -> None:
@@ -239,7 +244,7 @@ def test_buckets_are_scored_by_their_own_lines(folder: Path, told: dict[str, Any
             [outputs[i] for i in chosen], [[references[i] for i in chosen]]
         )
         assert bucket["lines"] == len(chosen)
-        assert bucket["bleu"]["value"] == pytest.approx(bleu.score)
+        assert bucket["score"]["value"] == pytest.approx(bleu.score)
     assert sum(bucket["lines"] for bucket in row["by_length"]) == 100
 
 
@@ -252,8 +257,8 @@ def test_training_is_told_by_its_journal(folder: Path, told: dict[str, Any]) -> 
         assert min(speeds) <= row["tokens_per_second"] <= max(speeds)
         tokens = 40 * 512  # at most, padding included
         assert 0.3 * tokens / max(speeds) < 60 * row["minutes"] < tokens / min(speeds)
-        assert row["one_at_a_time"] > 0
-        assert row["many_at_a_time"] > row["one_at_a_time"]
+        assert row["speed_single"] > 0
+        assert row["speed_batched"] > row["speed_single"]
 
 
 def test_the_same_command_trains_and_measures_nothing_again(
@@ -264,7 +269,7 @@ def test_the_same_command_trains_and_measures_nothing_again(
     ]
     before = [path.read_bytes() for path in kept]
     kept[0].unlink()
-    monkeypatch.setattr(climbing, "measure", no_measuring)
+    monkeypatch.setattr(laddering, "measure", no_measuring)
     with at_step(1, crash):
         results = again(folder)
     assert [path.read_bytes() for path in kept] == before
@@ -277,16 +282,16 @@ def test_what_was_measured_otherwise_is_measured_again(
     """Other lines, another way of scoring, other weights, a damaged row."""
     measured: list[str] = []
 
-    def note(run: Run, *arguments: Any) -> Row:
+    def note(run: Run, *arguments: Any) -> Measurement:
         measured.append(run.path.name)
         return measuring.measure(run, *arguments)
 
-    monkeypatch.setattr(climbing, "measure", note)
+    monkeypatch.setattr(laddering, "measure", note)
     row = folder / "out" / "rows" / "able.json"
     before = row.read_bytes()
     for damage in (before[:-20], before.replace(b'"fingerprint": "', b'"fingerprint": "0')):
         row.write_bytes(damage)
-        assert again(folder)[1].row.fingerprint == json.loads(before)["fingerprint"]
+        assert again(folder)[1].measured.fingerprint == json.loads(before)["fingerprint"]
     assert measured == ["able", "able"]
     again(folder, metrics=TextMetrics(bootstrap=50, lowercase=True))
     assert measured[2:] == ["rnn_plain", "able"]
@@ -298,7 +303,7 @@ def test_what_was_measured_otherwise_is_measured_again(
 
 
 def test_other_settings_for_the_same_folder_are_refused(folder: Path) -> None:
-    with pytest.raises(UsageError, match="begun with other settings"):
+    with pytest.raises(UsageError, match="started with other settings"):
         again(folder, steps=41)
 
 
@@ -310,7 +315,9 @@ def corpus(tmp_path: Path) -> dict[str, Path]:
 PAIR = ["tiny", "deep=tiny:model.layers=2"]
 
 
-def small(output: Path, corpus: dict[str, Path], variants: list[str], **more: Any) -> list[Result]:
+def small(
+    output: Path, corpus: dict[str, Path], variants: list[str], **more: Any
+) -> list[VariantResult]:
     """A few steps of small Transformers."""
     chosen = {"output": output, "steps": 6, "settings": SMALL, **more}
     return ladder(variants, corpus["source"].parent, corpus, **chosen)
@@ -337,7 +344,7 @@ def test_a_stopped_ladder_goes_on_where_it_was(tmp_path: Path, corpus: dict[str,
 WILD = "wild=tiny:training.optimizer.rate=1e38,training.not_finite=stop"
 
 
-def test_a_rung_that_diverges_does_not_stop_the_others(
+def test_a_variant_that_diverges_does_not_stop_the_others(
     tmp_path: Path, corpus: dict[str, Path], capsys: pytest.CaptureFixture[str]
 ) -> None:
     """The first, whose tokenizer the second uses, with no other lines than those held out."""
@@ -374,20 +381,20 @@ def test_a_rung_that_diverges_does_not_stop_the_others(
     assert page.texts.count("wild") == 1  # in the table, and not in the picture
 
 
-def test_the_same_command_tries_a_rung_again(tmp_path: Path, corpus: dict[str, Path]) -> None:
+def test_the_same_command_tries_a_variant_again(tmp_path: Path, corpus: dict[str, Path]) -> None:
     out, variants = tmp_path / "out", [*PAIR, "wide=tiny:model.inner=32"]
     said: list[str] = []
     with at_step(4, lambda: stumble(RegardError("It fell."))):
         results = small(out, corpus, variants, steps=2, say=said.append)
     assert said[2:] == ["2 of 3: deep", "Variant deep: It fell.", "3 of 3: wide", "Measuring wide."]
     assert [result.problem for result in results] == ["", "It fell.", ""]
-    assert [result.row is None for result in results] == [False, True, False]
+    assert [result.measured is None for result in results] == [False, True, False]
     assert saved_steps(out / "deep") == []
     del said[:]
     with at_step(3, crash):
         results = small(out, corpus, variants, steps=2, say=said.append)
     assert said == ["1 of 3: tiny", "2 of 3: deep", "Measuring deep.", "3 of 3: wide"]
-    assert all(result.row for result in results)
+    assert all(result.measured for result in results)
     assert "All 3 variants are done." in (out / "ladder.md").read_text()
 
 
@@ -407,7 +414,7 @@ def stumble(error: BaseException) -> None:
     raise error
 
 
-def test_rungs_share_the_tokenizer_unless_they_want_another(
+def test_variants_share_the_tokenizer_unless_they_want_another(
     tmp_path: Path, corpus: dict[str, Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     given: list[Any] = []
@@ -416,8 +423,8 @@ def test_rungs_share_the_tokenizer_unless_they_want_another(
         given.append(tokenizer)
         return regard.train(recipe, tokenizer=tokenizer, **options)
 
-    monkeypatch.setattr(climbing, "train", note)
-    monkeypatch.setattr(climbing, "measure", lambda *arguments: a_row(10.0))
+    monkeypatch.setattr(laddering, "train", note)
+    monkeypatch.setattr(laddering, "measure", lambda *arguments: a_row(10.0))
     out = tmp_path / "out"
     bpe = "tokenizer.kind=bpe"
     variants = ["tiny", "a=tiny:tokenizer.kind=character", f"b=tiny:{bpe}", f"c=tiny:{bpe}"]
@@ -450,7 +457,7 @@ def test_without_test_files_the_table_says_what_it_was_measured_on(
     assert row["tokenizer"] == "word 12 and 12"
 
 
-def test_the_command_says_which_rung_it_is_at(
+def test_the_command_says_which_variant_it_is_at(
     tmp_path: Path, corpus: dict[str, Path], capsys: pytest.CaptureFixture[str]
 ) -> None:
     rows = zip(
@@ -495,7 +502,7 @@ WRONG: dict[str, tuple[list[str], dict[str, Any], str]] = {
     "endless name": (["a" * 65 + "=tiny"], {}, "cannot be the name"),
     "no name": (["=tiny"], {}, "cannot be the name"),
     "nothing": ([""], {}, "cannot be the name"),
-    "name of ours": (["rows=tiny"], {}, "and not 'rows'"),
+    "name of ours": (["rows=tiny"], {}, "but not 'rows'"),
     "no budget": (["tiny"], {"steps": None}, "exactly one of steps, epochs and minutes"),
     "two budgets": (["tiny"], {"minutes": 1}, "exactly one of steps, epochs and minutes"),
     "budget of a variant": (["a=tiny:budget.epochs=3"], {}, "one budget"),
@@ -558,7 +565,7 @@ def test_wrong_use_of_the_command_is_one_sentence(
     assert not (tmp_path / "out").exists()
 
 
-def test_without_rungs_the_story_is_told_in_order() -> None:
+def test_without_variants_the_default_recipes_are_taken_in_order() -> None:
     names = [variant.name for variant in read_variants([])]
     assert names == [name for name in DEFAULT_RECIPES if name in RECIPES]
     assert names[0] == "rnn_plain"
@@ -584,9 +591,9 @@ def test_without_rungs_the_story_is_told_in_order() -> None:
 )
 def test_length_buckets_cover_every_line_once(lengths: list[int], groups: int) -> None:
     buckets = length_buckets(lengths)
-    assert sorted(place for bucket in buckets for place in bucket) == list(range(len(lengths)))
+    assert sorted(index for bucket in buckets for index in bucket) == list(range(len(lengths)))
     assert len(buckets) == groups
-    ranges = [sorted({lengths[place] for place in bucket}) for bucket in buckets]
+    ranges = [sorted({lengths[index] for index in bucket}) for bucket in buckets]
     for shorter, longer in itertools.pairwise(ranges):
         assert shorter[-1] < longer[0]
     if groups > 1:
@@ -623,31 +630,36 @@ def test_decoding_is_timed_for_a_limited_time(
     translator: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     batches, translate = translator
-    monkeypatch.setattr(measuring, "LONGEST_TIMING", 0.05)
+    monkeypatch.setattr(measuring, "TIMING_MAX_SECONDS", 0.05)
     speed = decoding_speed(translate, ["x"] * 1000, 1)
     assert 1 + 3 <= len(batches) <= 1 + 26
     assert speed <= 500
-    monkeypatch.setattr(measuring, "LONGEST_TIMING", 0.0)
+    monkeypatch.setattr(measuring, "TIMING_MAX_SECONDS", 0.0)
     del batches[:]
     decoding_speed(translate, ["x"] * 1000, 1)
     assert len(batches) == 1 + 3
 
 
-def a_row(value: float, **more: Any) -> Row:
+def a_row(value: float, **more: Any) -> Measurement:
     buckets = (Bucket(1, 4, 20, Estimate(value, 2.0)), Bucket(5, 5, 20, Estimate(value / 2, None)))
     facts: dict[str, Any] = {
         **{"fingerprint": "", "checkpoint": 1, "parameters": 1, "tokenizer": "word 9"},
         **{"steps": 1, "minutes": None, "tokens_per_second": None, "perplexity": 1e304},
-        **{"word_perplexity": 2.0, "greedy": Estimate(value, None), "beam": Estimate(value, 1.0)},
-        **{"by_length": buckets, "signature": "a|b", "one_at_a_time": 1.0, "many_at_a_time": 2.0},
+        **{
+            "word_perplexity": 2.0,
+            "metric": "BLEU",
+            "greedy": Estimate(value, None),
+            "beam": Estimate(value, 1.0),
+        },
+        **{"by_length": buckets, "signature": "a|b", "speed_single": 1.0, "speed_batched": 2.0},
     }
-    return Row(**{**facts, **more})
+    return Measurement(**{**facts, **more})
 
 
 def test_text_of_the_user_stays_text(tmp_path: Path) -> None:
     wicked = "</li><script>alert(1)</script> | `x` [a](b)"
     variant = Variant("a", "tiny", (f"model.kind={wicked}",))
-    write_report(tmp_path, [Result(variant, a_row(10.0, tokenizer=wicked))], [wicked])
+    write_report(tmp_path, [VariantResult(variant, a_row(10.0, tokenizer=wicked))], [wicked])
     page = Page((tmp_path / "ladder.html").read_text())
     assert "script" not in page.seen
     assert "".join(page.texts).count(wicked) == 3
@@ -661,7 +673,7 @@ def test_text_of_the_user_stays_text(tmp_path: Path) -> None:
 
 def test_a_ladder_of_nothing_but_problems_is_told_too(tmp_path: Path) -> None:
     wicked = "</td><script>alert(1)</script> | `x`\nlower it."
-    results = [Result(Variant(name, "tiny"), None, wicked) for name in "ab"]
+    results = [VariantResult(Variant(name, "tiny"), None, wicked) for name in "ab"]
     write_report(tmp_path, results, [])
     page = Page((tmp_path / "ladder.html").read_text())
     assert page.seen.count("table") == page.seen.count("svg") == 1
@@ -674,27 +686,12 @@ def test_a_ladder_of_nothing_but_problems_is_told_too(tmp_path: Path) -> None:
     assert text.count("<script>") == text.count(r"\<script>") == 2
 
 
-def test_any_number_of_rungs_can_be_drawn() -> None:
-    """Even with no margin, a BLEU of 0 or one above 100 in its last digit."""
-    for values in ([0.0], [100.00000000000004], [float(number) for number in range(30)]):
-        variants = [
-            (f"r{number}" * 20, Estimate(value, None), a_row(value).by_length)
-            for number, value in enumerate(values)
-        ]
-        picture = ElementTree.fromstring(draw(variants))
-        texts = [text.text or "" for text in picture.iter("{http://www.w3.org/2000/svg}text")]
-        assert max(float(text) for text in texts if text.replace(".", "").isdigit()) <= 100
-        width, height = (float(picture.attrib[name]) for name in ("width", "height"))
-        assert len(list(picture.iter("{http://www.w3.org/2000/svg}circle"))) == 2 * len(values)
-        for bar in picture.findall("{http://www.w3.org/2000/svg}rect")[1:]:
-            assert float(bar.attrib["x"]) + float(bar.attrib["width"]) <= width
-            assert 0 <= float(bar.attrib["y"]) <= height
-
-
-@pytest.mark.parametrize("high", [0.0, 1e-9, 0.3, 1.0, 7.0, 34.4, 99.9, 100.0])
-def test_ticks_are_few_and_reach_the_highest_value(high: float) -> None:
-    marks = ticks(high)
-    assert marks[0] == 0
-    assert marks[-1] >= high
-    assert marks[-2] < high or high == 0
-    assert 2 <= len(marks) <= 7
+def test_tables_and_figures_say_the_metric(tmp_path: Path) -> None:
+    results = [VariantResult(Variant("a", "tiny"), a_row(10.0, metric="exact"))]
+    write_report(tmp_path, results, [])
+    for name in ("ladder.md", "ladder.html", "ladder.svg"):
+        text = (tmp_path / name).read_text()
+        assert "exact (beam 5) by number of source words" in text
+        assert "BLEU" not in text
+    assert "| exact greedy | exact beam 5 |" in (tmp_path / "ladder.md").read_text()
+    assert r"exact: a\|b" in (tmp_path / "ladder.md").read_text()

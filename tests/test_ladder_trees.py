@@ -15,9 +15,9 @@ import regard
 from regard.cli import main
 from regard.corpora import grammar
 from regard.errors import UsageError
-from regard.ladders import ladder as climbing
+from regard.ladders import ladder as laddering
 from regard.ladders import measure as measuring
-from regard.ladders.report import Result
+from regard.ladders.report import VariantResult
 from regard.metrics.text import TextMetrics
 from regard.predict import Predictor
 from regard.runs.folder import Run
@@ -26,7 +26,7 @@ from regard.search.beam import Beam
 pytestmark = pytest.mark.usefixtures("short_timings")
 
 QUICK = TextMetrics(bootstrap=50)
-RUNGS = ["tiny", "trees=tiny:model.position=syntax"]
+VARIANTS = ["tiny", "trees=tiny:model.position=syntax"]
 SOME = (*SMALL, "training.optimizer.rate=0.03")
 
 Trees = dict[str, tuple[int, ...]]
@@ -42,7 +42,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def files(folder: Path, *parts: str) -> dict[str, Path]:
     """Those of some parts, as `regard.ladder` takes them."""
-    kinds = {"source": "en", "target": "de", "source_heads": "heads"}
+    kinds = {"source": "en", "target": "de", "source_heads": "trees"}
     prefixes = {"train": "", "valid": "valid_", "test": "test_"}
     return {
         f"{prefixes[part]}{name}": folder / f"{part}.{ending}"
@@ -52,8 +52,8 @@ def files(folder: Path, *parts: str) -> dict[str, Path]:
 
 
 def ladder(
-    output: Path, given: dict[str, Path], variants: list[str] = RUNGS, **more: Any
-) -> list[Result]:
+    output: Path, given: dict[str, Path], variants: list[str] = VARIANTS, **more: Any
+) -> list[VariantResult]:
     chosen = {"steps": 10, "settings": SOME, "metrics": QUICK, "quiet": True, **more}
     return regard.ladder(variants, output=output, say=lambda text: None, **{**given, **chosen})
 
@@ -85,7 +85,7 @@ def watched(monkeypatch: pytest.MonkeyPatch) -> type[Watched]:
 
 def trees(folder: Path, part: str) -> Trees:
     sources, heads = (
-        (folder / f"{part}.{ending}").read_text().splitlines() for ending in ("en", "heads")
+        (folder / f"{part}.{ending}").read_text().splitlines() for ending in ("en", "trees")
     )
     numbers = (tuple(map(int, line.split())) for line in heads)
     return dict(zip(sources, numbers, strict=True))
@@ -114,7 +114,7 @@ def must_be_of_evaluate(output: Path, given: dict[str, Path]) -> None:
             )
             assert row[name]["value"] == found.scores[0].value
             assert row["perplexity"] == pytest.approx(found["perplexity"])
-        assert row["one_at_a_time"] > 0
+        assert row["speed_single"] > 0
 
 
 def must_be_trained_on_the_same(output: Path) -> None:
@@ -148,7 +148,7 @@ def test_on_test_files(
         measured.append(run.path.name)
         return measuring.measure(run, *arguments)
 
-    monkeypatch.setattr(climbing, "measure", note)
+    monkeypatch.setattr(laddering, "measure", note)
     with at_step(1, crash):
         before = ladder(out, given)
         assert measured == []
@@ -158,7 +158,9 @@ def test_on_test_files(
         after = ladder(out, {**given, "test_source_heads": flat})
     assert measured == ["trees"]  # other trees are nothing to the variant that reads none
     assert before[0] == after[0]
-    perplexities = [result.row.perplexity for result in (before[1], after[1]) if result.row]
+    perplexities = [
+        result.measured.perplexity for result in (before[1], after[1]) if result.measured
+    ]
     assert perplexities[0] != pytest.approx(perplexities[1], rel=1e-6)
 
 
@@ -170,12 +172,12 @@ def test_on_validation_files_by_command(
     settings = [f"--set={setting}" for setting in SOME]
     out = tmp_path / "out"
     rest = [f"--output={out}", "--steps=2", "--quiet"]
-    assert main(["ladder", *RUNGS, *options, *settings, *rest]) == 0, capsys.readouterr().err
+    assert main(["ladder", *VARIANTS, *options, *settings, *rest]) == 0, capsys.readouterr().err
     must_be_in_step(watched.seen, trees(folder, "valid"), 20)
     must_be_of_evaluate(out, {})
 
 
-def test_on_pairs_held_out_by_a_rung_that_reads_no_trees(
+def test_on_pairs_held_out_by_a_variant_that_reads_no_trees(
     tmp_path: Path, folder: Path, watched: type[Watched]
 ) -> None:
     ladder(tmp_path / "out", files(folder, "train"), steps=2)
@@ -184,7 +186,7 @@ def test_on_pairs_held_out_by_a_rung_that_reads_no_trees(
     must_be_of_evaluate(tmp_path / "out", {})
 
 
-def test_rungs_that_read_no_trees_ignore_them(tmp_path: Path, folder: Path) -> None:
+def test_variants_that_read_no_trees_ignore_them(tmp_path: Path, folder: Path) -> None:
     given = files(folder, "train", "valid", "test")
     (result,) = ladder(tmp_path / "out", given, ["tiny"], steps=1)
     without = {name: path for name, path in given.items() if not name.endswith("heads")}
@@ -217,7 +219,7 @@ def test_a_bad_tree_is_found_before_anything_is_trained(
     part: str, tmp_path: Path, folder: Path
 ) -> None:
     (name,) = (n for n in files(folder, part) if n.endswith("heads"))
-    lines = (folder / f"{part}.heads").read_text().splitlines()
+    lines = (folder / f"{part}.trees").read_text().splitlines()
     bad = write_lines(tmp_path / "bad", [*lines[:4], "9 9", *lines[5:]])
     for parts in (("train", "valid", "test"), tuple({"train", part})):
         with at_step(1, crash), pytest.raises(UsageError, match="bad:5 "):

@@ -9,8 +9,7 @@ import pytest
 import torch
 
 from regard.processes import memory
-from regard.processes.memory import bounded_memory
-from regard.training.guard import out_of_memory
+from regard.processes.memory import bounded_memory, out_of_memory
 
 pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="only Linux has it")
 

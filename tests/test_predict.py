@@ -19,7 +19,7 @@ from toy import ABLE, some_lines, train_small, turned, write_corpus
 import regard
 from regard.errors import RegardError, UsageError
 from regard.predict import MANY, WINDOW, Predictor
-from regard.processes.pool import AHEAD, at_once
+from regard.processes.pool import ITEMS_AHEAD, worker_map
 
 
 @pytest.fixture(scope="module")
@@ -137,10 +137,10 @@ def test_items_are_handed_out_in_order_and_only_a_few_ahead() -> None:
             yield taken
             taken += 1
 
-    with at_once(lambda number: number * number, 2) as run:
+    with worker_map(lambda number: number * number, 2) as run:
         results = iter(run(endless()))
         assert [next(results) for _ in range(50)] == [number * number for number in range(50)]
-    assert taken <= 50 + 2 * AHEAD
+    assert taken <= 50 + 2 * ITEMS_AHEAD
 
 
 def test_a_worker_that_is_killed_is_told_of() -> None:
@@ -149,7 +149,7 @@ def test_a_worker_that_is_killed_is_told_of() -> None:
             os.kill(os.getpid(), signal.SIGKILL)
         return number
 
-    with pytest.raises(RegardError, match="was killed"), at_once(work, 2) as run:
+    with pytest.raises(RegardError, match="was killed"), worker_map(work, 2) as run:
         list(run(range(100)))
 
 
@@ -157,7 +157,7 @@ def test_what_goes_wrong_in_a_worker_is_told_here() -> None:
     def work(number: int) -> int:
         raise UsageError("This cannot be.")
 
-    with pytest.raises(UsageError, match="This cannot be"), at_once(work, 2) as run:
+    with pytest.raises(UsageError, match="This cannot be"), worker_map(work, 2) as run:
         list(run(range(100)))
 
 
@@ -165,11 +165,11 @@ def test_workers_end_with_the_process_that_started_them(tmp_path: Path) -> None:
     script = tmp_path / "script.py"
     script.write_text(
         "import os, time\n"
-        "from regard.processes.pool import at_once\n"
+        "from regard.processes.pool import worker_map\n"
         "def work(number):\n"
         "    print(os.getpid(), flush=True)\n"
         "    time.sleep(600)\n"
-        "with at_once(work, 2) as run:\n"
+        "with worker_map(work, 2) as run:\n"
         "    list(run(range(2)))\n"
     )
     command = [sys.executable, str(script)]

@@ -21,6 +21,7 @@ from regard.errors import RegardError, UsageError
 from regard.files import writing
 from regard.runs.folder import Run
 from regard.runs.train import Trainer
+from regard.training.timing import seconds_per_step
 
 Corpus = dict[str, Path]
 
@@ -245,11 +246,11 @@ def test_data_encoded_before_a_kill_is_not_taken_for_other_data(
 def test_minutes_become_steps_once_and_stay(
     tmp_path: Path, corpus: Corpus, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(Trainer, "rehearse", lambda trainer, seconds: 0.6)
+    monkeypatch.setattr("regard.runs.train.seconds_per_step", lambda *arguments: 0.6)
     train_small(tmp_path / "run", corpus, steps=None, minutes=0.1)
     assert json.loads((tmp_path / "run" / "plan.json").read_bytes()) == {"steps": 9}
     assert saved_steps(tmp_path / "run") == [9]
-    monkeypatch.setattr(Trainer, "rehearse", lambda trainer, seconds: 0.06)
+    monkeypatch.setattr("regard.runs.train.seconds_per_step", lambda *arguments: 0.06)
     (tmp_path / "run" / "checkpoints" / "step-9" / "manifest.json").unlink()
     shutil.rmtree(tmp_path / "run" / "checkpoints" / "step-9")
     train_small(tmp_path / "run", corpus, steps=None, minutes=0.1)
@@ -259,13 +260,11 @@ def test_minutes_become_steps_once_and_stay(
 def test_measuring_the_speed_changes_nothing_that_is_learned(
     tmp_path: Path, corpus: Corpus, monkeypatch: pytest.MonkeyPatch, finished: Path
 ) -> None:
-    rehearse = Trainer.rehearse
-
-    def for_eight_steps(trainer: Trainer, seconds: float) -> float:
-        assert rehearse(trainer, 0.05) > 0
+    def for_eight_steps(*arguments: Any) -> float:
+        assert seconds_per_step(*arguments[:-1], 0.05) > 0
         return 0.1 * 60 * 0.9 / 8
 
-    monkeypatch.setattr(Trainer, "rehearse", for_eight_steps)
+    monkeypatch.setattr("regard.runs.train.seconds_per_step", for_eight_steps)
     train_small(tmp_path / "run", corpus, steps=None, minutes=0.1)
     assert tensors(tmp_path / "run", 8) == tensors(finished, 8)
 
@@ -277,10 +276,10 @@ def test_epochs_are_passes_over_the_data_and_may_be_a_part_of_one(
     half = train_small(tmp_path / "half", corpus, steps=None, epochs=0.5)
     assert whole.steps is not None
     assert half.steps == pytest.approx(whole.steps / 4, abs=0.5)
-    place = json.loads(
+    offset = json.loads(
         (whole.path / "checkpoints" / f"step-{whole.steps}" / "progress.json").read_bytes()
-    )["place"]
-    assert place == {"epoch": 2, "window": 0, "batch": 0}
+    )["offset"]
+    assert offset == {"epoch": 2, "window": 0, "batch": 0}
     double = train_small(tmp_path / "double", corpus, "training.accumulate=2", steps=None, epochs=2)
     assert double.steps == pytest.approx(whole.steps / 2, abs=0.5)
 

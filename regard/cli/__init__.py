@@ -52,7 +52,7 @@ def main(arguments: Optional[Iterable[str]] = None) -> int:
         say(f"regard: {_sentence(error)}")
         return 1
     except RuntimeError as error:
-        from regard.training.guard import out_of_memory
+        from regard.processes.memory import out_of_memory
 
         if not out_of_memory(error):
             raise

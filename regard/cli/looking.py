@@ -15,19 +15,20 @@ from regard.cli.options import (
     GoldFirst,
     GoldTurned,
     HeadNames,
-    HeadsFile,
     MethodName,
     RunFolder,
+    TreesFile,
     say,
     writing,
 )
 from regard.errors import UsageError
 
 if TYPE_CHECKING:
-    from regard.inspection.aligning import Pair
+    from regard.data.line import Line, Sides
+    from regard.data.parallel import Parallel
     from regard.inspection.alignment import AttentionHeads, Method
     from regard.metrics.alignment import Gold
-    from regard.metrics.text import Score
+    from regard.metrics.base import Score
     from regard.predict import Predictor
     from regard.runs.folder import Run
 
@@ -41,21 +42,22 @@ def look(
     target: Annotated[Optional[str], typer.Option(help="Read this target instead.")] = None,
     input: Annotated[Optional[Path], typer.Option(help="A file of sentences instead.")] = None,
     targets: Annotated[Optional[Path], typer.Option(help="With --input: their targets.")] = None,
-    source_heads: HeadsFile = None,
+    trees: TreesFile = None,
     output: Annotated[Path, typer.Option(help="The page to write.")] = Path("look.html"),
     open: Annotated[bool, typer.Option("--open", help="Show it in the browser.")] = False,
     beam: Annotated[Optional[int], typer.Option(min=1, max=32, help="Hypotheses kept.")] = None,
 ) -> None:
     """Look inside: attention, alignment and search for a sentence, as one offline HTML page."""
-    from regard.data.trees import must_fit
+    from regard.data.parallel import Parallel
     from regard.inspection.aligning import run_heads
     from regard.inspection.look import look as look_at
     from regard.inspection.page import save_page
     from regard.runs.folder import Run
 
     experiment = Run.open(run)
-    must_fit(experiment.config.reads_heads, source_heads is not None, "--source-heads")
-    sentences = _sentences(text, target, input, targets, source_heads)
+    beside = Parallel(trees=trees)
+    beside.check_read_by(experiment.config.annotations)
+    sentences = _sentences(text, target, input, targets, beside)
     search = experiment.config.search
     if beam is not None:
         search = search.changed(beam=beam, best=1)
@@ -79,10 +81,10 @@ def _sentences(
     target: Optional[str],
     input: Optional[Path],
     targets: Optional[Path],
-    source_heads: Optional[Path],
-) -> list[tuple[str, Optional[str], Optional[Sequence[int]]]]:
-    """Each sentence with its target and the heads of its words, if they were given."""
-    from regard.data.corpus import read_beside, read_plain
+    beside: Parallel,
+) -> list[tuple[Line, Optional[str]]]:
+    """Each sentence with its target, if they were given."""
+    from regard.data.corpus import annotate, read_plain
 
     if (text is None) == (input is None):
         raise UsageError("Give one sentence, or a file of sentences with --input.")
@@ -96,13 +98,10 @@ def _sentences(
         raise UsageError(
             f"{input} has {len(lines)} lines and {targets} {len(forced)}: give as many."
         )
-    trees: list[Optional[Sequence[int]]] = [None] * len(lines)
-    if source_heads is not None:
-        trees = list(read_beside(source_heads, lines))
-    sentences = list(zip(lines, forced, trees, strict=True))
+    sentences = list(zip(annotate(lines, beside.annotations), forced, strict=True))
     if input is None:
         return sentences
-    filled = [each for each in sentences if each[0].strip()]
+    filled = [each for each in sentences if each[0].text.strip()]
     if not 1 <= len(filled) <= MOST_SENTENCES:
         raise UsageError(
             f"{input} has {len(filled)} sentences: a page shows 1 to {MOST_SENTENCES}."
@@ -114,7 +113,7 @@ def align(
     run: RunFolder,
     source: Annotated[Path, typer.Option(help="Lines of source text.")],
     target: Annotated[Path, typer.Option(help="Their translations.")],
-    source_heads: HeadsFile = None,
+    trees: TreesFile = None,
     output: Annotated[
         Optional[Path], typer.Option(help="A file instead of standard output.")
     ] = None,
@@ -128,7 +127,7 @@ def align(
     gold_turned: GoldTurned = False,
 ) -> None:
     """Write which words go together, 0-0 1-2 ..., a line for each pair (Pharaoh format)."""
-    from regard.data.trees import must_fit
+    from regard.data.parallel import Parallel
     from regard.inspection.aligning import align as align_all
     from regard.inspection.aligning import heads_for, read_gold, read_pairs
     from regard.inspection.alignment import find_method
@@ -139,8 +138,9 @@ def align(
         raise UsageError("Give --attention-heads to name them or --choose to find them, not both.")
     chosen_method = find_method(method)
     experiment = Run.open(run)
-    must_fit(experiment.config.reads_heads, source_heads is not None, "--source-heads")
-    pairs = partial(read_pairs, source, target, source_heads)
+    data = Parallel(source, target, trees=trees)
+    data.check_read_by(experiment.config.annotations)
+    pairs = partial(read_pairs, data)
     deque(pairs(), maxlen=0)  # all of it is checked before anything is aligned
     predictor = experiment.predictor(say=say)
     if choose is not None:
@@ -154,7 +154,7 @@ def align(
 
 
 def _choose(
-    run: Run, predictor: Predictor, pairs: list[Pair], method: Method, gold: list[Gold]
+    run: Run, predictor: Predictor, pairs: Sequence[Sides], method: Method, gold: list[Gold]
 ) -> AttentionHeads:
     from regard.inspection.aligning import choose, save_heads
 
@@ -171,7 +171,7 @@ def _choose(
 def write_alignments(
     run: Run,
     predictor: Predictor,
-    pairs: Iterable[Pair],
+    pairs: Iterable[Sides],
     named: Optional[str],
     path: Path,
 ) -> None:
@@ -190,23 +190,21 @@ def write_alignments(
 class GoldPairs:
     """Given translations and what people say goes together in them."""
 
-    pairs: list[Pair]
+    pairs: Sequence[Sides]
     gold: list[Gold]
 
 
 def read_gold_for(
-    source: Optional[Path],
-    target: Optional[Path],
-    source_heads: Optional[Path],
+    data: Parallel,
     path: Path,
     first: int,
     turned: bool,
 ) -> GoldPairs:
     from regard.inspection.aligning import check_one_per_pair, read_gold, read_pairs
 
-    if source is None or target is None:
+    if data.source is None or data.target is None:
         raise UsageError("A gold alignment needs its lines: give --source and --target with it.")
-    gold, pairs = read_gold(path, first, turned), list(read_pairs(source, target, source_heads))
+    gold, pairs = read_gold(path, first, turned), list(read_pairs(data))
     check_one_per_pair(gold, pairs)
     return GoldPairs(pairs, gold)
 

@@ -15,9 +15,9 @@ Target = Annotated[
     Optional[Path], typer.Option(help="Lines of target text; a language model's only file.")
 ]
 PairsFile = Annotated[Optional[Path], typer.Option(help="One TSV file instead: source, target.")]
-HeadsFile = Annotated[
+TreesFile = Annotated[
     Optional[Path],
-    typer.Option(help="For positions in a tree: the head of each source word, 0 for a root."),
+    typer.Option(help="For models that read trees: the head of each source word, 0 for a root."),
 ]
 RunFolder = Annotated[Path, typer.Argument(metavar="RUN", help="The folder of a trained run.")]
 BeamWidth = Annotated[Optional[int], typer.Option(min=1, help="Hypotheses kept; 1 is greedy.")]

@@ -9,13 +9,13 @@ import typer
 
 from regard.cli.options import (
     AsJson,
-    HeadsFile,
     Lowercase,
     PairsFile,
     RunFolder,
     Source,
     Target,
     Tokenize,
+    TreesFile,
     print_json,
     say,
 )
@@ -30,11 +30,11 @@ def train(
     source: Source = None,
     target: Target = None,
     pairs: PairsFile = None,
-    source_heads: HeadsFile = None,
+    trees: TreesFile = None,
     valid_source: Source = None,
     valid_target: Target = None,
     valid_pairs: PairsFile = None,
-    valid_source_heads: HeadsFile = None,
+    valid_trees: TreesFile = None,
     tokenizer: Annotated[
         Optional[Path], typer.Option(help="Use the tokenizer of this run or SentencePiece model.")
     ] = None,
@@ -51,31 +51,29 @@ def train(
     ] = None,
     quiet: Annotated[bool, typer.Option(help="Show nothing but errors.")] = False,
 ) -> None:
-    """Train a model on your own files; the same command goes on with a run that was stopped."""
+    """Train a model on your own files; the same command resumes a run that was stopped."""
     if run is None:
         raise UsageError("Say where to keep the run: --run FOLDER.")
+    from regard.data.parallel import Parallel
     from regard.runs import train as experiment
 
     experiment.train(
         recipe,
+        Parallel(source, target, pairs, trees),
         run=run,
-        source=source,
-        target=target,
-        pairs=pairs,
-        source_heads=source_heads,
-        valid_source=valid_source,
-        valid_target=valid_target,
-        valid_pairs=valid_pairs,
-        valid_source_heads=valid_source_heads,
+        valid=Parallel(valid_source, valid_target, valid_pairs, valid_trees),
         tokenizer=tokenizer,
         steps=steps,
         epochs=epochs,
         minutes=minutes,
-        save_every=save_every,
-        seed=seed,
-        settings=settings or [],
+        settings=[*_assign("save_every", save_every), *_assign("seed", seed), *(settings or [])],
         quiet=quiet,
     )
+
+
+def _assign(name: str, value: Optional[int]) -> list[str]:
+    """A setting of the training, if its option was given."""
+    return [] if value is None else [f"training.{name}={value}"]
 
 
 def ladder(
@@ -92,15 +90,15 @@ def ladder(
     source: Source = None,
     target: Target = None,
     pairs: PairsFile = None,
-    source_heads: HeadsFile = None,
+    trees: TreesFile = None,
     valid_source: Source = None,
     valid_target: Target = None,
     valid_pairs: PairsFile = None,
-    valid_source_heads: HeadsFile = None,
+    valid_trees: TreesFile = None,
     test_source: Source = None,
     test_target: Target = None,
     test_pairs: PairsFile = None,
-    test_source_heads: HeadsFile = None,
+    test_trees: TreesFile = None,
     steps: Annotated[Optional[int], typer.Option(min=1, help="Updates of each variant.")] = None,
     epochs: Annotated[Optional[float], typer.Option(help="Passes over the data of each.")] = None,
     minutes: Annotated[Optional[float], typer.Option(help="Minutes of training of each.")] = None,
@@ -113,37 +111,28 @@ def ladder(
     tokenize: Tokenize = "13a",
     quiet: Annotated[bool, typer.Option(help="Do not show the training.")] = False,
 ) -> None:
-    """Train recipes one after the other, with one table; the same command goes on if stopped."""
+    """Train recipes one after the other, with one table; the same command resumes if stopped."""
     from regard.config import check
+    from regard.data.parallel import Parallel
     from regard.ladders.ladder import ladder
     from regard.metrics.text import TextMetrics
 
     results = ladder(
         variants or [],
+        Parallel(source, target, pairs, trees),
         output=output,
-        source=source,
-        target=target,
-        pairs=pairs,
-        source_heads=source_heads,
-        valid_source=valid_source,
-        valid_target=valid_target,
-        valid_pairs=valid_pairs,
-        valid_source_heads=valid_source_heads,
-        test_source=test_source,
-        test_target=test_target,
-        test_pairs=test_pairs,
-        test_source_heads=test_source_heads,
+        valid=Parallel(valid_source, valid_target, valid_pairs, valid_trees),
+        test=Parallel(test_source, test_target, test_pairs, test_trees),
         steps=steps,
         epochs=epochs,
         minutes=minutes,
-        seed=seed,
-        settings=settings or [],
+        settings=[*_assign("seed", seed), *(settings or [])],
         metrics=check(TextMetrics, {"lowercase": lowercase, "tokenize": tokenize}),
         quiet=quiet,
         say=say,
     )
-    say(f"The table is in {output / 'ladder.md'}, with the picture in {output / 'ladder.html'}.")
-    if failed := [result.variant.name for result in results if result.row is None]:
+    say(f"The table is in {output / 'ladder.md'}, with the figure in {output / 'ladder.html'}.")
+    if failed := [result.variant.name for result in results if result.measured is None]:
         raise RegardError(
             f"Of {len(results)} variants {len(failed)} could not be trained ({', '.join(failed)}): "
             "the table says why, and the same command tries again."
@@ -181,7 +170,7 @@ def corpus(
     seed: Annotated[int, typer.Option(min=0)] = 1,
 ) -> None:
     """Write a corpus that ships with regard: train, valid and test files."""
-    from regard.corpora.shelf import write_corpus
+    from regard.corpora.registry import write_corpus
 
     write_corpus(name, output, pairs, seed)
     say(f"Wrote {pairs:,} training pairs, and valid and test, to {output}.")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from itertools import repeat, tee
+from itertools import tee
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Optional
 
@@ -19,7 +19,6 @@ from regard.cli.options import (
     GoldFirst,
     GoldTurned,
     HeadNames,
-    HeadsFile,
     Int8,
     Lowercase,
     MethodName,
@@ -29,6 +28,7 @@ from regard.cli.options import (
     Source,
     Target,
     Tokenize,
+    TreesFile,
     Workers,
     counting,
     print_json,
@@ -38,9 +38,8 @@ from regard.cli.options import (
 from regard.errors import UsageError
 
 if TYPE_CHECKING:
-    from regard.data.trees import Heads
-    from regard.inspection.aligning import Pair
-    from regard.metrics.text import Score
+    from regard.data.line import Line, Sides
+    from regard.metrics.base import Score
     from regard.predict import Prediction
     from regard.search.base import Search
 
@@ -62,7 +61,7 @@ def translate(
     prefix: Annotated[
         Optional[Path], typer.Option(help="Lines that the targets must begin with.")
     ] = None,
-    source_heads: HeadsFile = None,
+    trees: TreesFile = None,
     alignments: Annotated[
         Optional[Path], typer.Option(help="Write here which words go together, 0-0 1-2 ...")
     ] = None,
@@ -73,10 +72,10 @@ def translate(
     shortlist: Shortlist = 0,
 ) -> None:
     """Translate lines; order and empty lines are kept. A language model goes on from each line."""
-    from regard.data.corpus import read_beside, read_plain
-    from regard.data.trees import must_fit
+    from regard.data.corpus import annotate, read_plain
+    from regard.data.parallel import Parallel
     from regard.predict import WINDOW
-    from regard.processes.pool import cores
+    from regard.processes.cores import cores
     from regard.runs.folder import Run
 
     experiment = Run.open(run)
@@ -99,48 +98,46 @@ def translate(
         }
         _refuse("without --sample", drawn)
         search = _beam(config.search, beam, best, length_penalty)
-    must_fit(config.reads_heads, source_heads is not None, "--source-heads")
-    lines: Iterable[str] = read_plain(input) if input else read_plain(sys.stdin.buffer)
-    heads = None
-    if source_heads:  # all of it is checked before anything is translated
+    beside = Parallel(trees=trees)
+    beside.check_read_by(config.annotations)
+    texts = read_plain(input) if input else read_plain(sys.stdin.buffer)
+    lines: Iterable[Line] = annotate(texts, beside.annotations)
+    if beside:  # all of it is checked before anything is translated
         lines = list(lines)
-        heads = list(read_beside(source_heads, lines))
     predictor = experiment.predictor(
         search, batch_tokens, workers or cores(), int8, shortlist, say=say
     )
     prefixes = read_plain(prefix) if prefix else None
     typing = input is None and sys.stdin.isatty()  # each line is answered at once
     lines, again = tee(lines)
-    predictions = predictor.predict(lines, prefixes, 1 if typing else WINDOW, heads)
+    predictions = predictor.predict(lines, prefixes, 1 if typing else WINDOW)
     with writing(output, flush=typing) as write, counting(output is not None) as count:
-        predicted = zip(predictions, again, heads or repeat(None), strict=False)
+        predicted = zip(predictions, again, strict=False)
         written = _write_each(predicted, best, write, count)
         if alignments is None:
             deque(written, maxlen=0)
         else:
             write_alignments(experiment, predictor, written, attention_heads, alignments)
-    if predictor.cut:
+    if predictor.truncated:
         limit = predictor.length_limit
-        say(f"Only the first {limit} pieces of {predictor.cut} long lines were read.")
+        say(f"Truncated {predictor.truncated} long lines to their first {limit} pieces.")
 
 
 def _write_each(
-    predicted: Iterable[tuple[Prediction, str, Optional[Heads]]],
+    predicted: Iterable[tuple[Prediction, Line]],
     best: int,
     write: Callable[[str], None],
     count: Callable[[int], None],
-) -> Iterator[Pair]:
+) -> Iterator[Sides]:
     """Each line with its translation, once that is written."""
-    from regard.inspection.aligning import Pair
-
-    for number, (prediction, line, heads) in enumerate(predicted):
+    for number, (prediction, line) in enumerate(predicted):
         if best == 1:
             write(prediction.text)
         else:
             for choice in prediction.best:
                 write(f"{number}\t{choice.score:.4f}\t{choice.text}")
         count(number + 1)
-        yield Pair(line, prediction.text, heads)
+        yield line, prediction.text
 
 
 def score(
@@ -148,7 +145,7 @@ def score(
     source: Source = None,
     target: Target = None,
     pairs: PairsFile = None,
-    source_heads: HeadsFile = None,
+    trees: TreesFile = None,
     output: Annotated[
         Optional[Path], typer.Option(help="A file instead of standard output.")
     ] = None,
@@ -157,18 +154,17 @@ def score(
 
     A pair that cannot be used, as one with an empty side, gets an empty line.
     """
+    from regard.data.parallel import Parallel
     from regard.runs import evaluate as evaluation
 
-    scored = evaluation.score(
-        run, source=source, target=target, pairs=pairs, source_heads=source_heads, say=say
-    )
+    scored = evaluation.score(run, Parallel(source, target, pairs, trees), say=say)
     with writing(output) as write:
         for total, count in scored:
             write(f"{total:.4f}" if count else "")
     tokens = sum(count for _, count in scored)
     mean = sum(total for total, _ in scored) / tokens
     used = sum(count > 0 for _, count in scored)
-    say(f"{used:,} pairs, {tokens:,} tokens, {mean:.4f} a token.")
+    say(f"{used:,} pairs, {tokens:,} tokens, {mean:.4f} per token.")
 
 
 def evaluate(
@@ -176,7 +172,7 @@ def evaluate(
     source: Source = None,
     target: Target = None,
     pairs: PairsFile = None,
-    source_heads: HeadsFile = None,
+    trees: TreesFile = None,
     beam: BeamWidth = None,
     length_penalty: Annotated[Optional[float], typer.Option(min=0)] = None,
     lowercase: Lowercase = False,
@@ -204,7 +200,7 @@ def evaluate(
     from dataclasses import asdict
 
     from regard.config import check
-    from regard.data.trees import must_fit
+    from regard.data.parallel import Parallel
     from regard.metrics.text import TextMetrics
     from regard.runs import evaluate as evaluation
     from regard.runs.folder import Run
@@ -231,17 +227,15 @@ def evaluate(
         _refuse("without --alignments", aligning)
     metrics = check(TextMetrics, {"lowercase": lowercase, "tokenize": tokenize})
     search = _beam(config.search, beam, 1, length_penalty)
+    data = Parallel(source, target, pairs, trees)
     aligned: list[Score] = []
     if alignments is not None:
-        must_fit(config.reads_heads, source_heads is not None, "--source-heads")
-        gold = read_gold_for(source, target, source_heads, alignments, gold_first, gold_turned)
+        data.check_read_by(config.annotations)
+        gold = read_gold_for(data, alignments, gold_first, gold_turned)
         aligned = alignment_scores(run, gold, attention_heads, method)
     result = evaluation.evaluate(
         run,
-        source=source,
-        target=target,
-        pairs=pairs,
-        source_heads=source_heads,
+        data,
         search=search,
         metrics=metrics,
         int8=int8,
@@ -265,7 +259,7 @@ def compare(
     source: Source = None,
     target: Target = None,
     pairs: PairsFile = None,
-    source_heads: HeadsFile = None,
+    trees: TreesFile = None,
     lowercase: Lowercase = False,
     tokenize: Tokenize = "13a",
     json: AsJson = False,
@@ -274,19 +268,13 @@ def compare(
     from dataclasses import asdict
 
     from regard.config import check
+    from regard.data.parallel import Parallel
     from regard.metrics.text import TextMetrics
     from regard.runs import evaluate as evaluation
 
     metrics = check(TextMetrics, {"lowercase": lowercase, "tokenize": tokenize})
-    rows = evaluation.compare(
-        runs,
-        source=source,
-        target=target,
-        pairs=pairs,
-        source_heads=source_heads,
-        metrics=metrics,
-        say=say,
-    )
+    data = Parallel(source, target, pairs, trees)
+    rows = evaluation.compare(runs, data, metrics=metrics, say=say)
     if json:
         print_json([asdict(row) for row in rows])
         return

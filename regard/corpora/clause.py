@@ -1,4 +1,4 @@
-"""Clauses and sentences: what is said, and how each language puts it in order."""
+"""Clauses and sentences, and the word order of each language."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from regard.corpora.inflection import (
     Tense,
     Verb,
 )
-from regard.corpora.phrases import Phrase, Predicate, Prepositional
+from regard.corpora.phrases import Phrase, Predicate, PrepositionalPhrase
 from regard.corpora.words import Word, attach, comma, root
 
 CONTRACTED = {"will": "won't", "can": "can't"}
@@ -28,9 +28,9 @@ AUXILIARIES = {
 
 @dataclass(eq=False)
 class Clause:
-    """What is said, before it is put in the order of either language.
+    """The parts of a clause, before word order.
 
-    `front` is a phrase that leaves its place for the beginning: a relative or a question word.
+    `front` is one of the phrases that moves to the front: a relative pronoun or a question word.
     """
 
     subject: Phrase
@@ -41,55 +41,55 @@ class Clause:
     question: bool = False
     indirect: Phrase | None = None
     direct: Phrase | None = None
-    complement: Prepositional | None = None
-    place: Prepositional | None = None
+    complement: PrepositionalPhrase | None = None
+    location: PrepositionalPhrase | None = None
     predicate: Predicate | None = None
     time: Adverbial | None = None
     time_first: bool = False
     frequency: Rendering | None = None
     front: Phrase | None = None
 
-    def fill(self, argument: Argument, phrase: Phrase) -> None:
-        """Put a phrase where the verb wants it."""
+    def set_argument(self, argument: Argument, phrase: Phrase) -> None:
+        """Make a phrase the direct object, indirect object or complement that the verb takes."""
         if argument.german:
             preposition = (argument.english, argument.german)
-            self.complement = Prepositional(preposition, argument.case, phrase)
+            self.complement = PrepositionalPhrase(preposition, argument.case, phrase)
         elif argument.case is Case.DATIVE:
             self.indirect = phrase
         else:
             self.direct = phrase
 
     def english(self) -> list[Word]:
-        """Subject, verb, objects, place, time; questions put the first verb before the subject."""
+        """Subject, verb, objects, location, time; questions begin with the first verb."""
         finite, *other_verbs = self.english_verbs()
         predicate = self.predicate.english() if self.predicate else []
-        head = [finite, *other_verbs, *predicate][-1]
-        often = [Word(self.frequency[0], (self, "frequency"))] if self.frequency else []
+        parent = [finite, *other_verbs, *predicate][-1]
+        frequency = [Word(self.frequency[0], (self, "frequency"))] if self.frequency else []
         subject = [] if self.front is self.subject else self.subject.english(as_object=False)
         words = self.english_time() if self.time_first else []
         if self.front:
             words += self.front.english(as_object=self.front is not self.subject)
         if self.inverted():
-            words += [finite, *subject, *often, *other_verbs]
+            words += [finite, *subject, *frequency, *other_verbs]
         elif other_verbs or self.predicate:
-            words += [*subject, finite, *often, *other_verbs]
+            words += [*subject, finite, *frequency, *other_verbs]
         else:
-            words += [*subject, *often, finite]
+            words += [*subject, *frequency, finite]
         if self.verb.particle:
             words.append(Word(self.verb.particle, (self, "verb")))
         words += self.english_objects() + predicate
-        if self.place:
-            words += self.place.english()
+        if self.location:
+            words += self.location.english()
         if not self.time_first:
             words += self.english_time()
-        return attach(words, head)
+        return attach(words, parent)
 
     def inverted(self) -> bool:
-        """Whether a verb stands before the subject; not when the subject itself asks."""
+        """Whether a verb precedes the subject, as in any question except one about the subject."""
         return self.question and self.front is not self.subject
 
     def english_objects(self) -> list[Word]:
-        """Whatever has not moved to the front."""
+        """All objects but one that moved to the front."""
         words: list[Word] = []
         for phrase in (self.indirect, self.direct):
             if phrase and phrase is not self.front:
@@ -97,12 +97,12 @@ class Clause:
         return words + (self.complement.english(self.front) if self.complement else [])
 
     def english_time(self) -> list[Word]:
-        """The last word of an expression of time is its head."""
+        """The time expression, whose last word is its head."""
         words = self.time_words(self.time.english) if self.time else []
         return attach(words, words[-1]) if words else words
 
     def time_words(self, chunks: tuple[tuple[str, ...], ...]) -> list[Word]:
-        """The words of either language; those of the same chunk render each other."""
+        """The time expression in one language; equal chunks of the two languages are aligned."""
         return [
             Word(text, (self, f"time {index}"))
             for index, chunk in enumerate(chunks)
@@ -110,7 +110,7 @@ class Clause:
         ]
 
     def english_verbs(self) -> list[Word]:
-        """The finite verb and what depends on it, with "do" where English needs it."""
+        """The finite verb and the verbs that depend on it, with "do" where English needs it."""
         subject, verb, modal = self.subject, self.verb, self.modal
         lexical, modality, helper = (self, "verb"), (self, "modal"), (self, "auxiliary")
         third = subject.person == 3 and not subject.plural
@@ -136,7 +136,7 @@ class Clause:
         return self.english_negation(chain, do) if self.negative else chain
 
     def english_negation(self, chain: list[Word], do: Word) -> list[Word]:
-        """Contract "not" with the first verb; "do" then stands for the negation alone."""
+        """Contract "not" with the first verb; "do" then expresses nothing but the negation."""
         negation, first = (self, "negation"), chain[0]
         if first.text in UNCONTRACTED:
             return [first, Word("not", negation), *chain[1:]]
@@ -145,7 +145,7 @@ class Clause:
         return [contracted, *chain[1:]]
 
     def german_main(self, follows: bool = False) -> list[Word]:
-        """Verb second; verb first in a question, and when it follows a clause, the first thing."""
+        """Verb second; verb first in a question and after a subordinate clause."""
         finite, bracket = self.german_verbs()
         subject: list[Word] = []
         if self.front:
@@ -161,8 +161,8 @@ class Clause:
         words = [*first, finite, *subject, *self.german_middle(), *bracket]
         return self.with_relative(words)
 
-    def german_last(self) -> list[Word]:
-        """The verb at the end, as in relative and subordinate clauses."""
+    def german_subordinate(self) -> list[Word]:
+        """Verb last, as in relative and other subordinate clauses."""
         finite, bracket = self.german_verbs()
         words = self.german_front()
         if self.front is not self.subject:
@@ -175,7 +175,7 @@ class Clause:
         return self.with_relative(words)
 
     def with_relative(self, words: list[Word]) -> list[Word]:
-        """Set the relative clause of an object behind the verbs."""
+        """Put the relative clause of an object after the verbs."""
         complement = self.complement.phrase if self.complement else None
         for phrase in (self.indirect, self.direct, complement):
             relative = phrase.german_relative() if phrase else []
@@ -184,12 +184,12 @@ class Clause:
         return words
 
     def german_subject(self) -> list[Word]:
-        """The subject keeps its relative clause, between commas."""
+        """The subject and its relative clause, between commas."""
         words, relative = self.subject.german(Case.NOMINATIVE), self.subject.german_relative()
         return comma(words) + comma(relative) if relative else words
 
     def german_front(self) -> list[Word]:
-        """The phrase that moved, in the case of the place it left."""
+        """The phrase that moved to the front, in the case that its role requires."""
         if self.front is None:
             return []
         if self.complement and self.front is self.complement.phrase:
@@ -198,14 +198,14 @@ class Clause:
         return self.front.german(cases.get(id(self.front), Case.NOMINATIVE))
 
     def german_time(self) -> list[Word]:
-        """The words of the expression of time."""
+        """The time expression."""
         return self.time_words(self.time.german) if self.time else []
 
     def german_middle(self) -> list[Word]:
-        """Between the verbs: dative, time, object, nicht, place and the rest.
+        """The words between the verbs: dative, time, object, nicht, location and the rest.
 
-        A pronoun or a name comes first; a definite object comes before the time if it is denied; an
-        indefinite one comes last and is denied by kein.
+        A pronoun or a name comes first. In a negated clause, a definite object precedes the time;
+        an indefinite one comes last and is negated by kein.
         """
         words: list[Word] = []
         target, case = self.direct, Case.ACCUSATIVE
@@ -219,23 +219,23 @@ class Clause:
         adverbs = [] if self.time_first else self.german_time()
         if self.frequency:
             adverbs.append(Word(self.frequency[1], (self, "frequency")))
-        place = self.place.german() if self.place else []
+        location = self.location.german() if self.location else []
         if target and not target.definite:
             entity = target.german(case, negation if self.negative else None)
-            words += [*adverbs, *place, *entity]
+            words += [*adverbs, *location, *entity]
         else:
             entity = target.german(case) if target else []
             never = self.frequency and self.frequency[0] == "never"
             early = self.negative or never or (target and target.light)
             words += entity + adverbs if early else adverbs + entity
             words += [Word("nicht", negation)] if self.negative else []
-            words += place
+            words += location
         if self.complement and self.complement.phrase is not self.front:
             words += self.complement.german()
         return words + (self.predicate.german() if self.predicate else [])
 
     def german_verbs(self) -> tuple[Word, list[Word]]:
-        """The finite verb and the other end of the bracket."""
+        """The finite verb, and the verbs or the prefix at the other end of the bracket."""
         person, plural, verb = self.subject.person, self.subject.plural, self.verb
         lexical, helper = (self, "verb"), (self, "auxiliary")
         infinitive = [Word(verb.infinitive, lexical)]
@@ -253,36 +253,38 @@ class Clause:
 
 @dataclass(eq=False)
 class Sentence:
-    """A main clause, and perhaps a second clause joined by a conjunction."""
+    """A main clause, and optionally a second clause joined by a conjunction."""
 
     main: Clause
-    link: Rendering | None = None
+    conjunction: Rendering | None = None
     other: Clause | None = None
     other_first: bool = False
     coordinated: bool = False
 
     def english(self) -> list[Word]:
-        """English sets a comma behind a clause that comes first, and before "but"."""
+        """English puts a comma after a subordinate clause that comes first, and before "but"."""
         main = self.main.english()
-        head = root(main)
-        if self.other and self.link:
+        parent = root(main)
+        if self.other and self.conjunction:
             other = self.other.english()
-            other = attach([Word(self.link[0], (self, "link")), *other], root(other))
-            if self.link[0] == "but":
+            other = attach([Word(self.conjunction[0], (self, "conjunction")), *other], root(other))
+            if self.conjunction[0] == "but":
                 main = comma(main)
             main = comma(other) + main if self.other_first else main + other
-        return attach(main, head)
+        return attach(main, parent)
 
     def german(self) -> list[Word]:
-        """German sets a comma between any two clauses but those joined by und."""
-        if not self.other or not self.link:
+        """German puts a comma between any two clauses that are not joined by und."""
+        if not self.other or not self.conjunction:
             return self.main.german_main()
-        link = Word(self.link[1], (self, "link"))
+        conjunction = Word(self.conjunction[1], (self, "conjunction"))
         if self.coordinated:
             main = self.main.german_main()
-            if self.link[1] != "und":
+            if self.conjunction[1] != "und":
                 main = comma(main)
-            return [*main, link, *self.other.german_main()]
+            return [*main, conjunction, *self.other.german_main()]
         if self.other_first:
-            return comma([link, *self.other.german_last()]) + self.main.german_main(follows=True)
-        return [*comma(self.main.german_main()), link, *self.other.german_last()]
+            return comma([conjunction, *self.other.german_subordinate()]) + self.main.german_main(
+                follows=True
+            )
+        return [*comma(self.main.german_main()), conjunction, *self.other.german_subordinate()]

@@ -1,7 +1,7 @@
-"""An English-German parallel corpus written by a bilingual grammar, with alignments and heads.
+"""An English-German parallel corpus from a bilingual grammar, with word alignments and trees.
 
-The grammar draws sentences as structures and realises each in both languages. A good quarter of
-them are riddles, in which German has to know what "it" refers to.
+The grammar draws each sentence as a structure and realises it in both languages. More than a
+quarter of the sentences are riddles: to translate "it", one must know what it refers to.
 """
 
 from __future__ import annotations
@@ -12,144 +12,146 @@ from pathlib import Path
 
 from regard.corpora.clause import Sentence
 from regard.corpora.lexicon.conjunctions import ALTHOUGH, BECAUSE, SINCE
-from regard.corpora.phrases import Referring
-from regard.corpora.riddles import Part, Riddler, street
-from regard.corpora.sentences import Writer
+from regard.corpora.phrases import ReferringPronoun
+from regard.corpora.riddles import RiddleSampler, Split, street
+from regard.corpora.sentences import SentenceSampler
 from regard.corpora.words import Node, Word
 from regard.files import write_text
 
 RIDDLE_SHARE = 0.28
-LARGEST = 2_000_000
-PATIENCE = 2_000
-"""How many known sentences in a row mean that there are no new ones."""
+MAX_PAIRS = 2_000_000
+MAX_REPEATS = 2_000
+"""After this many known sentences in a row, the grammar is taken to be exhausted."""
 
 
 @dataclass(frozen=True)
-class Pair:
-    """A sentence and its translation, with what a model might be asked about them."""
+class Example:
+    """A generated sentence and its translation, annotated."""
 
     source: str
     target: str
     alignment: tuple[tuple[int, int], ...]
-    """Pairs of a source word and a target word, counted from 0 after splitting at spaces."""
-    heads: tuple[int, ...]
-    """For each source word the index of its head, -1 for the root."""
+    """(source word, target word), counted from 0 after splitting at spaces."""
+    tree: tuple[int, ...]
+    """The head of each source word in the dependency tree, counted from 1; 0 for the root."""
     pronoun: int | None
-    """The target word that is the pronoun to be resolved, if the sentence is a riddle."""
+    """Index of the target pronoun to be resolved, if the sentence is a riddle."""
     antecedent: int | None = None
-    """The source noun that the pronoun of a riddle stands for."""
-    rival: int | None = None
-    """The source noun that it might stand for as well, but for the adjective."""
+    """Index of the source noun that a riddle's pronoun refers to."""
+    distractor: int | None = None
+    """Index of the source noun that the pronoun could refer to if the adjective were another."""
 
 
 @dataclass(frozen=True)
-class Corpus:
-    """Three lists without a sentence in common."""
+class GrammarCorpus:
+    """Three splits that have no sentence in common."""
 
-    train: list[Pair]
-    valid: list[Pair]
-    test: list[Pair]
+    train: list[Example]
+    valid: list[Example]
+    test: list[Example]
 
 
-def realise(sentence: Sentence) -> Pair:
-    """Realise a sentence in both languages and read off alignment, heads and pronoun."""
+def realise(sentence: Sentence) -> Example:
+    """Realise a sentence in both languages and read off alignment, tree and pronoun."""
     source, target = sentence.english(), sentence.german()
     end = "?" if sentence.main.question else "."
-    places = {id(word): index for index, word in enumerate(source)}
+    number_of = {id(word): number for number, word in enumerate(source, 1)}
     pronouns = [
         index
         for index, word in enumerate(target)
-        if word.nodes and isinstance(word.nodes[0][0], Referring)
+        if word.nodes and isinstance(word.nodes[0][0], ReferringPronoun)
     ]
-    antecedent, rival = nouns_of_riddle(source, [target[index] for index in pronouns])
-    return Pair(
-        source=capital(" ".join(word.text for word in source)) + end,
-        target=capital(" ".join(word.text for word in target)) + end,
+    antecedent, distractor = candidate_nouns(source, [target[index] for index in pronouns])
+    return Example(
+        source=capitalise(" ".join(word.text for word in source)) + end,
+        target=capitalise(" ".join(word.text for word in target)) + end,
         alignment=align(source, target),
-        heads=tuple(-1 if word.head is None else places[id(word.head)] for word in source),
+        tree=tuple(0 if word.parent is None else number_of[id(word.parent)] for word in source),
         pronoun=pronouns[0] if pronouns else None,
         antecedent=antecedent,
-        rival=rival,
+        distractor=distractor,
     )
 
 
-def nouns_of_riddle(source: list[Word], pronouns: list[Word]) -> tuple[int | None, int | None]:
-    """The source noun that a riddle's pronoun stands for, and the other one."""
+def candidate_nouns(source: list[Word], pronouns: list[Word]) -> tuple[int | None, int | None]:
+    """Indices of the source noun that a riddle's pronoun refers to, and of the other one."""
     if not pronouns:
         return None, None
-    referring = pronouns[0].nodes[0][0]
-    assert isinstance(referring, Referring)
+    pronoun = pronouns[0].nodes[0][0]
+    assert isinstance(pronoun, ReferringPronoun)
     nouns = [
         (index, node[0])
         for index, word in enumerate(source)
         for node in word.nodes
         if node[1] == "noun"
     ]
-    right = [index for index, phrase in nouns if phrase is referring.antecedent]
-    others = [index for index, phrase in nouns if phrase is not referring.antecedent]
+    right = [index for index, phrase in nouns if phrase is pronoun.antecedent]
+    others = [index for index, phrase in nouns if phrase is not pronoun.antecedent]
     return next(iter(right), None), next(iter(others), None)
 
 
 def align(source: list[Word], target: list[Word]) -> tuple[tuple[int, int], ...]:
-    """The indices of all pairs of words that stand for the same node."""
-    places: dict[Node, list[int]] = {}
+    """The indices of all pairs of words that express the same node."""
+    source_words: dict[Node, list[int]] = {}
     for index, word in enumerate(source):
         for node in word.nodes:
-            places.setdefault(node, []).append(index)
-    pairs = {
-        (place, index)
+            source_words.setdefault(node, []).append(index)
+    links = {
+        (source_index, index)
         for index, word in enumerate(target)
         for node in word.nodes
-        for place in places.get(node, ())
+        for source_index in source_words.get(node, ())
     }
-    return tuple(sorted(pairs))
+    return tuple(sorted(links))
 
 
-def capital(text: str) -> str:
-    """Only the first letter changes; German nouns keep theirs."""
+def capitalise(text: str) -> str:
+    """Change the first letter only: German nouns keep their capitals."""
     return text[0].upper() + text[1:]
 
 
-STREET: tuple[Pair, Pair] = (
+STREET: tuple[Example, Example] = (
     realise(street("tired", is_subject=True)),
     realise(street("wide", is_subject=False)),
 )
 
 
-def generate(pairs: int, seed: int = 1, held_out: int = 1000) -> Corpus:
-    """Write a corpus: `pairs` for training, and `held_out` each for validation and test.
+def generate(pairs: int, seed: int = 1, held_out: int = 1000) -> GrammarCorpus:
+    """Generate a corpus: `pairs` for training, and `held_out` each for validation and test.
 
-    Test and validation are drawn first, so they stay the same when the training set grows.
+    Test and validation are drawn first, so they do not change with the size of the training set.
     """
     if pairs < 0 or held_out < 0:
         raise ValueError("A corpus cannot have a negative number of pairs.")
-    asked = pairs + 2 * held_out
-    if asked > LARGEST:
-        raise ValueError(f"The grammar gives {LARGEST} distinct pairs, but {asked} were asked for.")
-    seen = {text for pair in STREET for text in (pair.source, pair.target)}
-    test = draw(held_out, Part.TEST, seed, seen)
-    valid = draw(held_out, Part.VALID, seed, seen)
-    return Corpus(train=draw(pairs, Part.TRAIN, seed, seen), valid=valid, test=test)
+    requested = pairs + 2 * held_out
+    if requested > MAX_PAIRS:
+        raise ValueError(
+            f"The grammar gives at most {MAX_PAIRS:,} distinct pairs; {requested:,} were requested."
+        )
+    seen = {text for example in STREET for text in (example.source, example.target)}
+    test = draw(held_out, Split.TEST, seed, seen)
+    valid = draw(held_out, Split.VALID, seed, seen)
+    return GrammarCorpus(train=draw(pairs, Split.TRAIN, seed, seen), valid=valid, test=test)
 
 
-def draw(count: int, part: Part, seed: int, seen: set[str]) -> list[Pair]:
-    """Draw pairs whose source and target are both new; `seen` grows."""
-    chance = random.Random(f"{seed} {part.value}")
-    writer, riddler = Writer(chance), Riddler(chance, part)
-    drawn: list[Pair] = []
-    failures = 0
+def draw(count: int, split: Split, seed: int, seen: set[str]) -> list[Example]:
+    """Draw examples whose source and target are both new, and add them to `seen`."""
+    generator = random.Random(f"{seed} {split.value}")
+    sentences, riddles = SentenceSampler(generator), RiddleSampler(generator, split)
+    drawn: list[Example] = []
+    repeats = 0
     while len(drawn) < count:
-        turn = int(len(drawn) * RIDDLE_SHARE)
-        riddle = int((len(drawn) + 1) * RIDDLE_SHARE) > turn
-        pair = realise(riddler.sentence(turn) if riddle else writer.sentence())
-        if pair.source not in seen and pair.target not in seen:
-            seen.update((pair.source, pair.target))
-            drawn.append(pair)
-            failures = 0
+        riddle_count = int(len(drawn) * RIDDLE_SHARE)
+        is_riddle = int((len(drawn) + 1) * RIDDLE_SHARE) > riddle_count
+        example = realise(riddles.sentence(riddle_count) if is_riddle else sentences.sentence())
+        if example.source not in seen and example.target not in seen:
+            seen.update((example.source, example.target))
+            drawn.append(example)
+            repeats = 0
             continue
-        failures += 1
-        if failures > PATIENCE:
-            raise ValueError(f"The grammar ran out of new {part.value} pairs after {len(drawn)}.")
+        repeats += 1
+        if repeats > MAX_REPEATS:
+            raise ValueError(f"The grammar ran out of new {split.value} pairs after {len(drawn)}.")
     return drawn
 
 
@@ -157,13 +159,13 @@ CONJUNCTIONS = {german for _, german in (BECAUSE, SINCE, ALTHOUGH)}
 GENDERED = {"er", "sie", "es"}
 
 
-def right_pronoun(pair: Pair, translation: str) -> bool:
+def right_pronoun(example: Example, translation: str) -> bool:
     """Whether the subordinate clause of a translation has the right pronoun and no other.
 
-    A translation without any conjunction is judged by what follows its last comma.
+    In a translation without a conjunction, this is whatever follows the last comma.
     """
-    if pair.pronoun is None:
-        raise ValueError("This pair has no pronoun to be resolved.")
+    if example.pronoun is None:
+        raise ValueError("This example has no pronoun to resolve.")
     words = translation.split(" ")
     starts = [
         index for index, word in enumerate(words) if word.strip(".,!?").lower() in CONJUNCTIONS
@@ -173,19 +175,19 @@ def right_pronoun(pair: Pair, translation: str) -> bool:
         return False
     clause = words[(starts[0] if starts else commas[-1]) + 1 :]
     found = {word.strip(".,!?") for word in clause} & GENDERED
-    return found == {pair.target.split(" ")[pair.pronoun]}
+    return found == {example.target.split(" ")[example.pronoun]}
 
 
-def write(corpus: Corpus, folder: Path) -> None:
-    """Write four files for each part: .en, .de, .align in Pharaoh format, and .heads, in which
-    words count from 1 and 0 is the root, as --source-heads reads them."""
+def write(corpus: GrammarCorpus, folder: Path) -> None:
+    """Write four files per split: .en, .de, .align in Pharaoh format and, for --trees, .trees."""
     folder.mkdir(parents=True, exist_ok=True)
-    for part, pairs in (("train", corpus.train), ("valid", corpus.valid), ("test", corpus.test)):
+    splits = {"train": corpus.train, "valid": corpus.valid, "test": corpus.test}
+    for split, examples in splits.items():
         columns = {
-            "en": [pair.source for pair in pairs],
-            "de": [pair.target for pair in pairs],
-            "align": [" ".join(f"{a}-{b}" for a, b in pair.alignment) for pair in pairs],
-            "heads": [" ".join(str(head + 1) for head in pair.heads) for pair in pairs],
+            "en": [example.source for example in examples],
+            "de": [example.target for example in examples],
+            "align": [" ".join(f"{a}-{b}" for a, b in each.alignment) for each in examples],
+            "trees": [" ".join(map(str, example.tree)) for example in examples],
         }
         for suffix, lines in columns.items():
-            write_text(folder / f"{part}.{suffix}", "".join(line + "\n" for line in lines))
+            write_text(folder / f"{split}.{suffix}", "".join(line + "\n" for line in lines))

@@ -7,7 +7,7 @@ from enum import Enum, IntEnum
 
 
 class Case(IntEnum):
-    """The German cases of the grammar; the genitive is left out on purpose."""
+    """The German cases of the grammar, which does without the genitive."""
 
     NOMINATIVE = 0
     ACCUSATIVE = 1
@@ -15,7 +15,7 @@ class Case(IntEnum):
 
 
 class Tense(Enum):
-    """English tenses; German follows with Präsens, Präteritum, Perfekt and Futur."""
+    """English tenses, translated by Präsens, Präteritum, Perfekt and Futur."""
 
     PRESENT = "present"
     PAST = "past"
@@ -24,17 +24,17 @@ class Tense(Enum):
 
     @property
     def simple(self) -> Tense:
-        """What goes along with it: the present with the future, the past with the perfect."""
+        """The simple tense that goes with it: present with the future, past with the perfect."""
         return Tense.PRESENT if self in (Tense.PRESENT, Tense.FUTURE) else Tense.PAST
 
 
 Rendering = tuple[str, str]
-"""An English word and the German one for it, of a class that is not inflected."""
+"""An uninflected English word and its German translation."""
 
 Forms = tuple[str, str, str]
-"""One form for each case, in the order of Case."""
+"""One form per case, in the order of Case."""
 
-# Columns are the genders m, f, n of the singular, and p for the plural of all three.
+# Keys: the genders m, f and n in the singular, p for the plural of all three.
 DEFINITE: dict[str, Forms] = {
     "m": ("der", "den", "dem"),
     "f": ("die", "die", "der"),
@@ -47,8 +47,8 @@ REFERRING: dict[str, Forms] = {
     "f": ("sie", "sie", "ihr"),
     "n": ("es", "es", "ihm"),
 }
-# Endings of determiners and adjectives; the less a determiner shows, the more is left to the
-# adjective after it: ein großes Auto, but das große Auto.
+# Endings of determiners and adjectives. What the determiner does not show, the adjective does: ein
+# großes Auto, but das große Auto.
 STRONG: dict[str, Forms] = {
     "m": ("er", "en", "em"),
     "f": ("e", "e", "er"),
@@ -78,7 +78,7 @@ UNINFLECTED: dict[str, Forms] = dict.fromkeys("mfnp", ("", "", ""))
 
 @dataclass(frozen=True, eq=False)
 class Noun:
-    """A noun; `kind` says what it is, and so which verbs and adjectives it can go with."""
+    """A noun; its semantic kind decides which verbs and adjectives it can go with."""
 
     english: str
     english_plural: str
@@ -90,11 +90,11 @@ class Noun:
 
     @property
     def mass(self) -> bool:
-        """Whether the noun has no plural and can stand without an article, like bread."""
+        """Whether it is a mass noun: no plural, and no article needed, like bread."""
         return not self.german_plural
 
     def column(self, plural: bool) -> str:
-        """The column of the declension tables."""
+        """The key in the declension tables."""
         return "p" if plural else self.gender
 
     def decline(self, case: Case, plural: bool) -> str:
@@ -125,7 +125,7 @@ class Adjective:
 
 @dataclass(frozen=True, eq=False)
 class Determiner:
-    """An article or a word in its place, and the endings that it leaves to the adjective."""
+    """An article or similar word, and the adjective endings that follow it."""
 
     english: str
     english_plural: str
@@ -135,7 +135,7 @@ class Determiner:
     definite: bool = True
 
     def decline(self, column: str, case: Case) -> str:
-        """The German form; the definite article is all ending."""
+        """The German form; the definite article has no stem."""
         return self.german + self.endings[column][case]
 
 
@@ -157,14 +157,14 @@ PLURAL = {"sein": "sind"}
 
 @dataclass(frozen=True)
 class Conjugation:
-    """What all finite forms of a German verb follow from: infinitive, er macht, er machte."""
+    """The forms from which all finite forms of a German verb follow: machen, macht, machte."""
 
     infinitive: str
     present: str
     past: str
 
     def finite(self, person: int, plural: bool, past: bool) -> str:
-        """The form for a subject, in one of the two simple tenses."""
+        """The form for a subject in the simple present or past."""
         if past and plural:
             return self.past + ("n" if self.past.endswith("e") else "en")
         if past:
@@ -184,7 +184,7 @@ class Conjugation:
         return self.infinitive.removesuffix("n").removesuffix("e") + "e"
 
     def second_person(self) -> str:
-        """Du machst, but du isst and du sitzt, where the stem swallows the s."""
+        """Du machst, but du isst and du sitzt, where the stem absorbs the s."""
         if self.present in SECOND_PERSON:
             return SECOND_PERSON[self.present]
         if not self.present.endswith("t"):  # a modal verb: du kannst, du musst
@@ -195,7 +195,7 @@ class Conjugation:
 
 @dataclass(frozen=True)
 class Argument:
-    """What a verb asks for: a case, the kinds of noun, and perhaps a preposition."""
+    """An argument of a verb: its case, the kinds of noun it can be, an optional preposition."""
 
     case: Case
     kinds: tuple[str, ...]
@@ -212,22 +212,22 @@ class Verb:
     participle: str
     particle: str
     prefix: str
-    """What German separates from the verb: an in ankommen."""
+    """The separable prefix in German: an in ankommen."""
     german: Conjugation
     german_participle: str
     auxiliary: str
     subjects: tuple[str, ...]
     arguments: tuple[Argument, ...]
-    takes_place: bool
-    """Whether it can be said where it happens."""
-    state: bool
-    """Whether it is a state, and so stands in the present and the simple past only."""
+    takes_location: bool
+    """Whether it can have a location."""
+    stative: bool
+    """Whether it describes a state and so occurs only in the present and the simple past."""
     involuntary: bool
-    """Whether it happens to somebody, who can neither want to do it nor have a reason."""
+    """Whether it happens to the subject, who can neither want it nor have a reason for it."""
 
     @property
     def infinitive(self) -> str:
-        """The German infinitive in one word."""
+        """The German infinitive, prefix included."""
         return self.prefix + self.german.infinitive
 
     def third_person(self) -> str:
@@ -254,7 +254,7 @@ class Verb:
 
 @dataclass(frozen=True, eq=False)
 class Modal:
-    """A modal verb of one tense: English chooses the tense by the word, German conjugates.
+    """A modal verb of one tense: English has a word per tense, German conjugates.
 
     `base` is empty for a true English modal; "want to" has one and takes "do" like any verb.
     """
@@ -265,19 +265,19 @@ class Modal:
     tense: Tense
     german: Conjugation
     german_past: bool
-    """Whether German uses the form of the past, which for "should" is not the tense."""
+    """Whether German uses the past form, as it also does for "should" in the present."""
     free: bool
-    """Whether it may be denied and asked; "mustn't" would mean something else than muss nicht."""
+    """Whether it can be negated and questioned; "mustn't" does not mean muss nicht."""
 
     def german_finite(self, person: int, plural: bool) -> str:
-        """The finite German form; in the present singular ich and er share one form."""
+        """The finite German form; in the present singular, ich and er have the same form."""
         shared = person == 1 and not plural and not self.german_past
         return self.german.finite(3 if shared else person, plural, self.german_past)
 
 
 @dataclass(frozen=True, eq=False)
 class Adverbial:
-    """A fixed expression of time: chunk i of the English renders chunk i of the German."""
+    """A fixed time expression, whose i-th chunks in English and German are aligned."""
 
     english: tuple[tuple[str, ...], ...]
     german: tuple[tuple[str, ...], ...]

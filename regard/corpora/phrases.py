@@ -1,4 +1,4 @@
-"""Phrases, which fill the places of a clause and are realised in both languages."""
+"""Phrases: the parts of a clause, realised in both languages."""
 
 from __future__ import annotations
 
@@ -29,39 +29,39 @@ class Phrase(ABC):
     plural: bool = False
     definite: bool = True
     light: bool = False
-    """Whether German puts it right behind the verb, as it does with pronouns and names."""
+    """Whether German puts it right after the verb, as it does pronouns and names."""
 
     @abstractmethod
     def english(self, as_object: bool) -> list[Word]:
-        """The English words, all but one of them attached."""
+        """The English words; all but one have a parent."""
 
     @abstractmethod
     def german(self, case: Case, negation: Node | None = None) -> list[Word]:
-        """The German words; with a negation, an indefinite phrase says kein."""
+        """The German words; a negation makes the determiner of an indefinite phrase kein."""
 
     def german_relative(self) -> list[Word]:
-        """The words of a relative clause, which German may set apart from its noun."""
+        """The words of the relative clause, which German may separate from its noun."""
         return []
 
     def begins_with_article(self) -> bool:
-        """Whether it begins with a plain article that may melt into a preposition."""
+        """Whether it begins with an article that can contract with a preposition."""
         return False
 
     def members(self) -> list[Phrase]:
-        """The phrases that are joined by "and", or the phrase alone."""
+        """The phrases joined by "and", or the phrase alone."""
         return [self]
 
     def nouns(self) -> list[Noun]:
-        """The nouns that it speaks of; a relative pronoun speaks of its antecedent."""
+        """The nouns that it refers to; for a relative pronoun, that of its antecedent."""
         return []
 
 
 class Subordinate(Protocol):
-    """What a noun phrase has to know of its relative clause."""
+    """What a noun phrase uses of its relative clause."""
 
     def english(self) -> list[Word]: ...
 
-    def german_last(self) -> list[Word]: ...
+    def german_subordinate(self) -> list[Word]: ...
 
 
 @dataclass(eq=False)
@@ -75,11 +75,11 @@ class NounPhrase(Phrase):
     relative: Subordinate | None = None
 
     def __post_init__(self) -> None:
-        """Take over what word order asks about."""
+        """Copy what word order depends on."""
         self.definite = self.determiner.definite
 
     def english(self, as_object: bool) -> list[Word]:
-        """The noun is the head; the relative clause hangs on it."""
+        """The noun is the head; the relative clause depends on it."""
         noun = Word(self.noun.english_plural if self.plural else self.noun.english, (self, "noun"))
         adjective = self.adjective
         words = [Word(adjective.english, (self, "adjective"))] if adjective else []
@@ -110,31 +110,31 @@ class NounPhrase(Phrase):
 
     def german_relative(self) -> list[Word]:
         """The relative clause, if there is one."""
-        return self.relative.german_last() if self.relative else []
+        return self.relative.german_subordinate() if self.relative else []
 
     def begins_with_article(self) -> bool:
-        """True of the definite article only: im See, but in diesem See and in dem See, der."""
+        """Only with a definite article: im See, but in diesem See, and in dem See, der."""
         return self.determiner.endings is DEFINITE and self.relative is None
 
     def nouns(self) -> list[Noun]:
-        """That of the phrase, but not those of the relative clause."""
+        """The noun of the phrase, without those of the relative clause."""
         return [self.noun]
 
 
 def vowel_sound(text: str) -> bool:
-    """Whether English says "an" before it."""
+    """Whether the article before it is "an"."""
     return text == "honest" or (text[0] in "aeiou" and text != "useful")
 
 
 @dataclass(eq=False)
-class Personal(Phrase):
+class PersonalPronoun(Phrase):
     """A personal or a question pronoun."""
 
     pronoun: Pronoun
     light = True
 
     def __post_init__(self) -> None:
-        """Take over what agreement asks about."""
+        """Copy what agreement depends on."""
         self.person, self.plural = self.pronoun.person, self.pronoun.plural
 
     def english(self, as_object: bool) -> list[Word]:
@@ -143,28 +143,28 @@ class Personal(Phrase):
         return [Word(text, (self, "pronoun"))]
 
     def german(self, case: Case, negation: Node | None = None) -> list[Word]:
-        """Every case has a form."""
+        """One form per case."""
         return [Word(self.pronoun.german[case], (self, "pronoun"))]
 
 
 @dataclass(eq=False)
-class Referring(Phrase):
-    """The pronoun "it", whose German gender is that of the noun it refers to."""
+class ReferringPronoun(Phrase):
+    """The pronoun "it", whose German gender is that of its antecedent."""
 
     antecedent: NounPhrase
     light = True
 
     def english(self, as_object: bool) -> list[Word]:
-        """English does not tell what it refers to."""
+        """English does not show the antecedent."""
         return [Word("it", (self, "pronoun"))]
 
     def german(self, case: Case, negation: Node | None = None) -> list[Word]:
-        """German does."""
+        """The gender of the antecedent shows."""
         return [Word(REFERRING[self.antecedent.noun.gender][case], (self, "pronoun"))]
 
 
 @dataclass(eq=False)
-class Relative(Phrase):
+class RelativePronoun(Phrase):
     """A relative pronoun: who, whom and that; der, die and das in all their cases."""
 
     antecedent: NounPhrase
@@ -174,18 +174,18 @@ class Relative(Phrase):
         self.plural = self.antecedent.plural
 
     def english(self, as_object: bool) -> list[Word]:
-        """Only persons are who."""
+        """Who or whom for persons, otherwise that."""
         text = "whom" if as_object else "who"
         person = self.antecedent.noun.kind == "person"
         return [Word(text if person else "that", (self, "pronoun"))]
 
     def german(self, case: Case, negation: Node | None = None) -> list[Word]:
-        """Gender and number of the antecedent, case of the relative clause."""
+        """Gender and number of the antecedent; the case is that of its role in the clause."""
         column = self.antecedent.noun.column(self.plural)
         return [Word(RELATIVE[column][case], (self, "pronoun"))]
 
     def nouns(self) -> list[Noun]:
-        """That of the antecedent."""
+        """The noun of the antecedent."""
         return self.antecedent.nouns()
 
 
@@ -206,7 +206,7 @@ class Name(Phrase):
 
 
 @dataclass(eq=False)
-class Both(Phrase):
+class Coordination(Phrase):
     """Two phrases joined by "and"."""
 
     first: Phrase
@@ -218,25 +218,25 @@ class Both(Phrase):
         first = self.first.english(as_object)
         second = self.second.english(as_object)
         conjunction = Word("and", (self, "and"))
-        conjunction.head = root(second)
+        conjunction.parent = root(second)
         return attach([*first, conjunction, *second], root(first))
 
     def german(self, case: Case, negation: Node | None = None) -> list[Word]:
-        """Both phrases stand in the same case."""
+        """Both phrases are in the same case."""
         conjunction = Word("und", (self, "and"))
         return [*self.first.german(case), conjunction, *self.second.german(case)]
 
     def members(self) -> list[Phrase]:
-        """The two."""
+        """Both phrases."""
         return [self.first, self.second]
 
     def nouns(self) -> list[Noun]:
-        """Those of the two."""
+        """The nouns of both phrases."""
         return self.first.nouns() + self.second.nouns()
 
 
 @dataclass(eq=False)
-class Asking(Phrase):
+class QuestionAdverb(Phrase):
     """A question adverb: where, when, why."""
 
     adverb: Rendering
@@ -261,15 +261,15 @@ CONTRACTIONS = {
 
 
 @dataclass(eq=False)
-class Prepositional:
-    """A preposition with its phrase; German asks for a case."""
+class PrepositionalPhrase:
+    """A preposition and its phrase, with the case that the German preposition takes."""
 
     preposition: Rendering
     case: Case
     phrase: Phrase
 
     def english(self, moved: Phrase | None = None) -> list[Word]:
-        """Only the preposition stays behind when the phrase has moved to the front."""
+        """Only the preposition, if the phrase has moved to the front."""
         words = [Word(part, (self, "preposition")) for part in self.preposition[0].split()]
         if self.phrase is moved:
             return words
@@ -277,19 +277,19 @@ class Prepositional:
         return attach([*words, *phrase], root(phrase))
 
     def german(self) -> list[Word]:
-        """In dem becomes im."""
+        """With contractions: in dem becomes im."""
         preposition, phrase = self.preposition[1], self.phrase.german(self.case)
         if self.phrase.begins_with_article():
             article = phrase[0]
-            melted = CONTRACTIONS.get((preposition, article.text))
-            if melted:
-                return [Word(melted, (self, "preposition"), *article.nodes), *phrase[1:]]
+            contracted = CONTRACTIONS.get((preposition, article.text))
+            if contracted:
+                return [Word(contracted, (self, "preposition"), *article.nodes), *phrase[1:]]
         return [Word(preposition, (self, "preposition")), *phrase]
 
 
 @dataclass(eq=False)
 class Predicate:
-    """An adjective after "to be", perhaps with a degree such as "too"."""
+    """An adjective after "to be", optionally with a degree such as "too"."""
 
     adjective: Adjective
     degree: Rendering | None = None
@@ -301,6 +301,6 @@ class Predicate:
         return attach([*degree, adjective], adjective)
 
     def german(self) -> list[Word]:
-        """A predicate is not inflected."""
+        """Predicative adjectives are not inflected."""
         degree = [Word(self.degree[1], (self, "degree"))] if self.degree else []
         return [*degree, Word(self.adjective.german, (self, "adjective"))]

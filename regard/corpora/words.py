@@ -1,41 +1,41 @@
-"""Realised words, which know what they stand for and what they hang on.
+"""Realised words, each of which knows the nodes it expresses and its parent in the tree.
 
-A sentence is built once, as a structure of phrases and clauses, and realised twice. Two words are
-aligned when they stand for the same node of the structure.
+A sentence is built once, as a structure of phrases and clauses, and realised in both languages.
+Two words are aligned if they express the same node of the structure.
 """
 
 from __future__ import annotations
 
 Node = tuple[object, str]
-"""A place in the structure: the phrase or clause, and the part of it."""
+"""A node of the structure: a phrase or clause, and the name of one of its parts."""
 
 
 class Word:
-    """A realised word: its text, the nodes it stands for and, in English, its head."""
+    """A realised word: its text, the nodes it expresses and, in English, its parent in the tree."""
 
-    __slots__ = ("head", "nodes", "text")
+    __slots__ = ("nodes", "parent", "text")
 
     def __init__(self, text: str, *nodes: Node) -> None:
-        """A word that is not attached yet."""
+        """A word without a parent yet."""
         self.text = text
         self.nodes = nodes
-        self.head: Word | None = None
+        self.parent: Word | None = None
 
 
 def root(words: list[Word]) -> Word:
-    """The one word of a group that is not attached yet."""
-    return next(word for word in words if word.head is None)
+    """The only word of a group that has no parent yet."""
+    return next(word for word in words if word.parent is None)
 
 
-def attach(words: list[Word], head: Word) -> list[Word]:
-    """Hang every word that has no head yet, and is not the head itself, on the head."""
+def attach(words: list[Word], parent: Word) -> list[Word]:
+    """Make `parent` the parent of every other word that has none yet."""
     for word in words:
-        if word.head is None and word is not head:
-            word.head = head
+        if word.parent is None and word is not parent:
+            word.parent = parent
     return words
 
 
 def comma(words: list[Word]) -> list[Word]:
-    """Close a group of words with a comma."""
+    """End a group of words with a comma."""
     words[-1].text = words[-1].text.rstrip(",") + ","
     return words

@@ -1,59 +1,93 @@
-"""What a model is given: rows of ids filled up to one length."""
+"""What a model is given: rows of ids padded to one length."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Optional
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Union
 
 import torch
 from torch import Tensor
 
+from regard.data.annotations import ANNOTATIONS
+
 PAD, BOS, EOS, UNKNOWN = 0, 1, 2, 3
 """The first four ids of every vocabulary."""
 
-ROOT, GOES_ON = -1, -2
-"""What stands in `Padded.heads` where there is no head: at a root, and inside a word."""
+
+@dataclass(frozen=True)
+class Row:
+    """The ids of a line without EOS, and for each annotation, by name, one value per id."""
+
+    ids: Sequence[int]
+    annotations: Mapping[str, Sequence[int]] = field(default_factory=dict)
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    def truncated(self, length: int) -> Row:
+        """The first `length` ids; each annotation decides what becomes of its values."""
+        if len(self.ids) <= length:
+            return self
+        return Row(
+            self.ids[:length],
+            {
+                name: ANNOTATIONS[name].truncate(values, length)
+                for name, values in self.annotations.items()
+            },
+        )
 
 
 @dataclass(frozen=True)
 class Padded:
-    """Rows of different length in one tensor: values (B, T), lengths (B,).
-
-    With dependency trees, heads (B, T): for the first piece of a word the first piece of its head,
-    or ROOT; GOES_ON for its other pieces. EOS and padding are roots of their own.
-    """
+    """Rows of different length in one tensor: values (B, T), lengths (B,); annotations (B, T)."""
 
     values: Tensor
     lengths: Tensor
-    heads: Optional[Tensor] = None
+    annotations: Mapping[str, Tensor] = field(default_factory=dict)
 
     @staticmethod
-    def of(
-        rows: Sequence[Sequence[int]], heads: Optional[Sequence[Sequence[int]]] = None
-    ) -> Padded:
-        """Fill the rows up with PAD to the longest of them, and their heads with ROOT."""
-        lengths = torch.tensor([len(row) for row in rows], dtype=torch.long)
-        width = int(lengths.max()) if rows else 0
-        trees = None if heads is None else _filled(heads, width, ROOT)
-        return Padded(_filled(rows, width, PAD), lengths, trees)
+    def of(ids: Sequence[Sequence[int]]) -> Padded:
+        """Ids exactly as given, padded to the longest row."""
+        lengths = torch.tensor([len(row) for row in ids], dtype=torch.long)
+        width = int(lengths.max()) if ids else 0
+        return Padded(_filled(ids, width, PAD), lengths)
+
+    @staticmethod
+    def of_rows(rows: Sequence[Row]) -> Padded:
+        """Rows of the same annotations, with EOS after each."""
+        plain = Padded.of([[*row.ids, EOS] for row in rows])
+        width = plain.values.shape[1]
+        annotations = {
+            name: _filled([row.annotations[name] for row in rows], width, ANNOTATIONS[name].fill)
+            for name in (rows[0].annotations if rows else ())
+        }
+        return Padded(plain.values, plain.lengths, annotations)
 
     @property
     def mask(self) -> Tensor:
         """(B, T), true where a value is real."""
-        return torch.arange(self.values.shape[1]) < self.lengths[:, None]
+        return (
+            torch.arange(self.values.shape[1], device=self.lengths.device) < self.lengths[:, None]
+        )
 
     def rows(self, start: int, stop: int | None = None, step: int = 1) -> Padded:
         """Some of the rows, without the columns that none of them needs."""
         lengths = self.lengths[start:stop:step]
         width = int(lengths.max()) if len(lengths) else 0
-        heads = None if self.heads is None else self.heads[start:stop:step, :width]
-        return Padded(self.values[start:stop:step, :width], lengths, heads)
+        annotations = {
+            name: values[start:stop:step, :width] for name, values in self.annotations.items()
+        }
+        return Padded(self.values[start:stop:step, :width], lengths, annotations)
+
+    def to(self, device: Union[str, torch.device]) -> Padded:
+        annotations = {name: values.to(device) for name, values in self.annotations.items()}
+        return Padded(self.values.to(device), self.lengths.to(device), annotations)
 
 
 @dataclass(frozen=True)
 class Batch:
-    """Sentence pairs; both sides end with EOS, and the decoder's shift by one is the model's."""
+    """Sentence pairs; both sides end with EOS, and the model shifts the target by one."""
 
     source: Padded
     target: Padded
@@ -68,6 +102,9 @@ class Batch:
 
     def rows(self, start: int, stop: int | None = None, step: int = 1) -> Batch:
         return Batch(self.source.rows(start, stop, step), self.target.rows(start, stop, step))
+
+    def to(self, device: Union[str, torch.device]) -> Batch:
+        return Batch(self.source.to(device), self.target.to(device))
 
 
 def _filled(rows: Sequence[Sequence[int]], width: int, fill: int) -> Tensor:

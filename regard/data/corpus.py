@@ -1,4 +1,4 @@
-"""Reading text line by line: what cannot be right is refused, what cannot be used is counted."""
+"""Reads text line by line: refuses files that cannot be right, counts lines that cannot be used."""
 
 from __future__ import annotations
 
@@ -6,21 +6,22 @@ import gzip
 import hashlib
 import io
 import zlib
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from enum import Enum
 from itertools import zip_longest
 from pathlib import Path
-from typing import Any, BinaryIO, NamedTuple
+from typing import Any, BinaryIO, Union
 
-from regard.data.trees import Heads, read_heads
+from regard.data.annotations import Annotation
+from regard.data.line import Line, Pair
 from regard.errors import UsageError
 
-LONGEST = 100_000
+MAX_CHARACTERS = 100_000
 """Characters in a line; a longer one is not a sentence, and it is never held in memory."""
 
-_LONGEST_BYTES = 4 * LONGEST + 8
+_MAX_BYTES = 4 * MAX_CHARACTERS + 8
 _BUFFER = 1 << 20
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
@@ -30,24 +31,15 @@ class Bad(Enum):
 
     EMPTY = "empty"
     NUL = "NUL character"
-    LONG = f"longer than {LONGEST:,} characters"
+    LONG = f"longer than {MAX_CHARACTERS:,} characters"
 
 
-class Pair(NamedTuple):
-    """A line of source and its line of target; lines count from 1.
-
-    Beside the source there may be the heads of its words, as data/heads.py has them.
-    """
-
-    line: int
-    source: str
-    target: str
-    heads: Heads | None = None
+_Lines = tuple[Union[str, Bad], ...]
 
 
 @dataclass(frozen=True)
 class Skipped:
-    """How many pairs one reason cost, and where the first of them stands."""
+    """How many pairs were skipped for one reason, and file and line of the first."""
 
     count: int
     first: str
@@ -55,7 +47,7 @@ class Skipped:
 
 @dataclass(frozen=True)
 class Report:
-    """What a whole reading found."""
+    """What one complete pass over the files found."""
 
     read: int
     kept: int
@@ -64,7 +56,7 @@ class Report:
     fingerprint: dict[str, str]
 
     def sentences(self) -> list[str]:
-        """One printable line for each thing worth knowing; none if all is well."""
+        """One sentence for each thing worth knowing; none if all is well."""
         skips = [
             f"Skipped {skip.count:,} of {self.read:,} pairs: {reason} (first at {skip.first})."
             for reason, skip in self.skipped.items()
@@ -72,31 +64,37 @@ class Report:
         return [*skips, *self.notes]
 
 
-class Pairs:
-    """Sentence pairs from two files of lines, one TSV file, or target lines alone; a file with the
-    heads of the source words may stand beside them.
+Beside = Mapping[type[Annotation], Path]
+"""The files of annotations, one line for each line of source."""
 
-    Iterating yields the usable pairs in the order of the file, never holding more than a line of
-    each; after a whole iteration `report` says what was read.
+
+class Pairs:
+    """Sentence pairs from two files of lines, one TSV file, or target lines alone, with the files
+    that annotate the source.
+
+    Iterating yields the usable pairs in the order of the file and holds one line of each file at a
+    time; after a complete iteration `report` says what was read.
     """
 
-    def __init__(self, files: tuple[Path, ...], columns: int, heads: Path | None = None) -> None:
+    def __init__(
+        self, files: tuple[Path, ...], columns: int, annotations: Beside | None = None
+    ) -> None:
         self._files = files
         self._columns = columns
-        self._heads = heads
+        self._annotations = dict(annotations or {})
         self.report: Report | None = None
         for path in self._all_files():
             _check_is_file(path)
 
     @staticmethod
-    def of_files(source: Path, target: Path, heads: Path | None = None) -> Pairs:
+    def of_files(source: Path, target: Path, annotations: Beside | None = None) -> Pairs:
         """Line n of one file belongs to line n of the other."""
-        return Pairs((Path(source), Path(target)), columns=1, heads=heads)
+        return Pairs((Path(source), Path(target)), columns=1, annotations=annotations)
 
     @staticmethod
-    def of_tsv(path: Path, heads: Path | None = None) -> Pairs:
+    def of_tsv(path: Path, annotations: Beside | None = None) -> Pairs:
         """Source and target with a tab between them."""
-        return Pairs((Path(path),), columns=2, heads=heads)
+        return Pairs((Path(path),), columns=2, annotations=annotations)
 
     @staticmethod
     def of_target(path: Path) -> Pairs:
@@ -106,16 +104,16 @@ class Pairs:
     def __iter__(self) -> Iterator[Pair]:
         tally = _Tally()
         readings = [_Reading(path) for path in self._all_files()]
-        for number, (*row, tree) in enumerate(self._rows(readings), 1):
+        for number, (row, beside) in enumerate(self._rows(readings), 1):
             tally.read = number
-            heads = self._read_heads(row[0], tree, number)
+            source, target = row if len(row) == 2 else ("", row[0])
+            annotated = self._annotated(source, beside, number)
             bad = next((side for side in row if isinstance(side, Bad)), None)
             if bad is not None:
                 tally.skip(bad, self._where(row, bad, number))
                 continue
-            source, target = row if len(row) == 2 else ("", row[0])
             tally.kept += 1
-            yield Pair(number, str(source), str(target), heads)
+            yield Pair(number, annotated, Line(str(target)))
         if not tally.kept:
             raise UsageError(
                 f"{self._names()} has no usable line: all {tally.read:,} were skipped."
@@ -123,7 +121,7 @@ class Pairs:
         self.report = tally.report(readings)
 
     def check(self) -> Report:
-        """Read everything once, so that what is wrong shows before training begins."""
+        """Read everything once, so that errors show before training begins."""
         for _ in self:
             pass
         assert self.report is not None
@@ -135,35 +133,35 @@ class Pairs:
         return report.fingerprint
 
     def _all_files(self) -> tuple[Path, ...]:
-        return self._files if self._heads is None else (*self._files, self._heads)
+        return (*self._files, *self._annotations.values())
 
-    def _rows(self, readings: list[_Reading]) -> Iterator[tuple[str | Bad | None, ...]]:
-        """The sides of each pair, and the line of heads or None."""
+    def _rows(self, readings: list[_Reading]) -> Iterator[tuple[_Lines, _Lines]]:
+        """The sides of each pair, and its lines of annotations."""
         sides = len(self._files)
         streams = [_usable(reading) for reading in readings[:sides]]
         streams += [reading.lines() for reading in readings[sides:]]
         rows = _aligned(readings, streams) if len(streams) > 1 else zip(streams[0])
-        whole = ((*row, None) for row in rows) if self._heads is None else rows
-        if self._columns == 1:
-            return whole
-        return ((*self._split(line, number), tree) for number, (line, tree) in enumerate(whole, 1))
+        for number, row in enumerate(rows, 1):
+            split = self._split(row[0], number) if self._columns == 2 else row[:sides]
+            yield split, row[sides:]
 
-    def _read_heads(
-        self, source: str | Bad | None, tree: str | Bad | None, number: int
-    ) -> Heads | None:
-        """Checked for an empty source too, but not for one that could not be read."""
-        if tree is None or source in (Bad.LONG, Bad.NUL):
-            return None
-        where = f"{self._heads}:{number}"
-        if isinstance(tree, Bad):
-            raise UsageError(
-                f"{where} is {tree.value}: split it and its source into several lines."
-            )
-        words = len(source.split()) if isinstance(source, str) else 0
-        return read_heads(tree, words, where)
+    def _annotated(self, source: str | Bad, beside: _Lines, number: int) -> Line:
+        """Annotations of an empty source are checked too, but not those of one that could not be
+        read."""
+        line = Line("" if isinstance(source, Bad) else source)
+        if source in (Bad.LONG, Bad.NUL):
+            return line
+        for (kind, path), text in zip(self._annotations.items(), beside, strict=True):
+            where = f"{path}:{number}"
+            if isinstance(text, Bad):
+                raise UsageError(
+                    f"{where} is {text.value}: split it and its source into several lines."
+                )
+            line = kind.add(line, kind.read(text, len(line.text.split()), where))
+        return line
 
-    def _split(self, line: str | Bad | None, number: int) -> tuple[str | Bad | None, ...]:
-        if line is None or isinstance(line, Bad):
+    def _split(self, line: str | Bad, number: int) -> _Lines:
+        if isinstance(line, Bad):
             return (line, line)
         columns = line.split("\t")
         if len(columns) != 2:
@@ -173,32 +171,36 @@ class Pairs:
             )
         return tuple(side if side.strip() else Bad.EMPTY for side in columns)
 
-    def _where(self, row: Sequence[str | Bad | None], bad: Bad, number: int) -> str:
+    def _where(self, row: _Lines, bad: Bad, number: int) -> str:
         return f"{self._files[min(row.index(bad), len(self._files) - 1)]}:{number}"
 
     def _names(self) -> str:
         return " with ".join(str(path) for path in self._files)
 
 
-def read_beside(path: Path, lines: Iterable[str]) -> Iterator[Heads]:
-    """The heads on each line of a file, which must be those of the words of as many lines."""
+def annotate(lines: Iterable[str], annotations: Beside) -> Iterator[Line]:
+    """Each line with its annotations, of which every file must have a line for each."""
+    streams = {kind: (path, read_plain(path)) for kind, path in annotations.items()}
     count = 0
-    trees = read_plain(path)
-    for count, line in enumerate(lines, 1):
-        tree = next(trees, None)
-        if tree is None:
+    for count, text in enumerate(lines, 1):
+        line = Line(text)
+        for kind, (path, stream) in streams.items():
+            values = next(stream, None)
+            if values is None:
+                raise UsageError(
+                    f"{path} ends before line {count:,} of the source: give one line for each."
+                )
+            line = kind.add(line, kind.read(values, len(text.split()), f"{path}:{count}"))
+        yield line
+    for path, stream in streams.values():
+        if next(stream, None) is not None:
             raise UsageError(
-                f"{path} ends before line {count:,} of the source: give a line for each."
+                f"{path} has more than the {count:,} lines of the source: give one line for each."
             )
-        yield read_heads(tree, len(line.split()), f"{path}:{count}")
-    if next(trees, None) is not None:
-        raise UsageError(
-            f"{path} has more than the {count:,} lines of the source: give one for each."
-        )
 
 
 def read_plain(text: Path | BinaryIO, name: str = "stdin") -> Iterator[str]:
-    """Every line, the empty ones too; `name` stands in messages for a stream."""
+    """Every line, the empty ones too; messages call a stream by its `name`."""
     if isinstance(text, Path):
         _check_is_file(text)
         name, lines = str(text), _Reading(text).lines()
@@ -239,7 +241,7 @@ class _Reading:
         self.digest = ""
 
     def lines(self) -> Iterator[str | Bad]:
-        """The lines of the file, gzip or not, which its first bytes tell, since names lie."""
+        """The lines of the file, which is gzip if its first bytes say so, whatever its name is."""
         name, count = str(self.path), 0
         with _opened(self.path) as raw:
             hashed = _Hashed(raw)
@@ -260,7 +262,7 @@ class _Reading:
 
 
 class _Hashed(io.RawIOBase):
-    """Passes the bytes of a file through and hashes them on the way."""
+    """Passes the bytes of a file through and hashes them."""
 
     def __init__(self, raw: io.RawIOBase) -> None:
         self._raw = raw
@@ -281,10 +283,10 @@ def _check_is_file(path: Path) -> None:
     except OSError as error:
         raise UsageError(f"Cannot read {path}: {error.strerror or error}.") from None
     if path.is_dir():
-        raise UsageError(f"{path} is a folder: give a file with one sentence a line.")
+        raise UsageError(f"{path} is a folder: give a file with one sentence per line.")
     if not path.is_file():
         raise UsageError(
-            f"{path} is not a regular file, and it is read more than once: save it first."
+            f"{path} is not a regular file, but it is read more than once: save it to a file first."
         )
 
 
@@ -299,15 +301,15 @@ def _opened(path: Path) -> Iterator[io.RawIOBase]:
 
 
 def _split(read: Callable[[int], bytes]) -> Iterator[bytes | None]:
-    r"""Lines that end with \n and nothing else; None for one too long to be held."""
-    while line := read(_LONGEST_BYTES):
+    r"""Lines that end with \n and nothing else; None for one too long to hold in memory."""
+    while line := read(_MAX_BYTES):
         if line.endswith(b"\n"):
             yield line[:-1]
-        elif len(line) < _LONGEST_BYTES:
+        elif len(line) < _MAX_BYTES:
             yield line
         else:
             while line and not line.endswith(b"\n"):
-                line = read(_LONGEST_BYTES)
+                line = read(_MAX_BYTES)
             yield None
 
 
@@ -328,7 +330,7 @@ def _decode(lines: Iterator[bytes | None], name: str, notes: set[str]) -> Iterat
                 f"{name}:{number} is not UTF-8 at byte {error.start + 1} "
                 f"(0x{line[error.start]:02X}): convert the file to UTF-8."
             ) from None
-        yield text if len(text) <= LONGEST else Bad.LONG
+        yield text if len(text) <= MAX_CHARACTERS else Bad.LONG
 
 
 def _without_mark(line: bytes, name: str, notes: set[str]) -> bytes:
@@ -350,7 +352,7 @@ def _usable(reading: _Reading) -> Iterator[str | Bad]:
         else:
             yield line if line.strip() else Bad.EMPTY
     if line is None:
-        raise UsageError(f"{reading.path} is empty: give a file with one sentence a line.")
+        raise UsageError(f"{reading.path} is empty: give a file with one sentence per line.")
 
 
 def _aligned(

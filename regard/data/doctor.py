@@ -1,16 +1,16 @@
-"""A look at the pairs before training: what is suspicious is said, swapped files are refused."""
+"""A look at the pairs before training: warns of what is suspicious, refuses swapped files."""
 
 from __future__ import annotations
 
 import math
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any
 
-from regard.data.corpus import Pair
+from regard.data.line import Pair
 from regard.errors import UsageError
 
 _SAMPLE = 20_000
@@ -25,7 +25,7 @@ _FEWEST_KNOWN = 10
 _MARGIN = 1.0
 
 # Chinese, Japanese, Korean, Thai, Lao, Burmese and Khmer do not write spaces between all words:
-# there a character stands for a word.
+# there a character counts as a word.
 _UNSPACED = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u2e80-\ud7ff\uf900-\ufaff\U00020000-\U0003ffff"
 _WORD = re.compile(f"[{_UNSPACED}]|[^\\W{_UNSPACED}]+")
 _MOJIBAKE = re.compile("Ã[\x80-\xbf\u0192\u2018-\u201e]|â€|\ufffd")
@@ -56,7 +56,7 @@ class Profile:
 
 @dataclass(frozen=True)
 class Examination:
-    """What the doctor saw: a profile to hold later files against, and warnings to print."""
+    """What the doctor saw: a profile to compare later files with, and warnings to print."""
 
     profile: Profile
     warnings: tuple[str, ...]
@@ -64,46 +64,73 @@ class Examination:
 
 def examine(pairs: Iterable[Pair]) -> Examination:
     """Look at the first 20,000 pairs."""
-    counts = _Counts()
+    examiner = Examiner()
     for pair in islice(pairs, _SAMPLE):
-        counts.add(pair)
-    return Examination(counts.profile(), tuple(counts.warnings()))
+        examiner.add(pair)
+    return examiner.examination()
 
 
 def refuse_swapped(profile: Profile, pairs: Iterable[Pair], name: str) -> None:
-    """Refuse files whose source looks like the training target and whose target like its source.
-
-    Each side's words vote by log p(word | training target) - log p(word | training source), and
-    both sides must be on the wrong one by a clear margin: where the sides share their words, as
-    in copying, the votes are near 0; words not seen in training do not vote.
-    """
-    seen = _Counts()
+    """Refuse files whose source looks like the training target and whose target like its source."""
+    examiner = Examiner()
     for pair in islice(pairs, _SAMPLE):
-        seen.add(pair)
-    source, known_source = _leaning(profile, seen.source)
-    target, known_target = _leaning(profile, seen.target)
-    if min(known_source, known_target) < _FEWEST_KNOWN:
-        return
-    if source > _MARGIN and target < -_MARGIN:
-        raise UsageError(
-            f"The source and target of {name} are swapped: their words are those of the other "
-            "side of the training data; give the files the other way round."
-        )
+        examiner.add(pair)
+    examiner.refuse_swapped(profile, name)
 
 
-def overlap(training: Iterable[Pair], validation: Iterable[Pair]) -> float:
-    """The share of validation pairs that also stand in the training data.
+class Examiner:
+    """Looks at the first 20,000 pairs that it is given."""
+
+    def __init__(self) -> None:
+        self._counts = _Counts()
+
+    def add(self, pair: Pair) -> None:
+        if self._counts.pairs < _SAMPLE:
+            self._counts.add(pair)
+
+    def examination(self) -> Examination:
+        return Examination(self._counts.profile(), tuple(self._counts.warnings()))
+
+    def refuse_swapped(self, profile: Profile, name: str) -> None:
+        """Refuse pairs whose sides are swapped in comparison with the profile.
+
+        Each side's words vote by log p(word | training target) - log p(word | training source), and
+        both sides must be on the wrong one by a clear margin: where the sides share their words, as
+        in copying, the votes are near 0; words not seen in training do not vote.
+        """
+        source, known_source = _leaning(profile, self._counts.source)
+        target, known_target = _leaning(profile, self._counts.target)
+        if min(known_source, known_target) < _FEWEST_KNOWN:
+            return
+        if source > _MARGIN and target < -_MARGIN:
+            raise UsageError(
+                f"The source and target of {name} are swapped: their words are those of the other "
+                "side of the training data; give the files the other way round."
+            )
+
+
+class Overlap:
+    """The share of validation pairs that are among the training pairs as well.
 
     Only hashes of validation pairs are held, at most a million of them.
     """
-    hashes = [hash((pair.source, pair.target)) for pair in islice(validation, _REMEMBERED)]
-    wanted = set(hashes)
-    found = set()
-    for pair in training:
-        value = hash((pair.source, pair.target))
-        if value in wanted:
-            found.add(value)
-    return sum(value in found for value in hashes) / max(len(hashes), 1)
+
+    def __init__(self, validation: Iterable[Pair]) -> None:
+        self._hashes = [hash(pair.texts) for pair in islice(validation, _REMEMBERED)]
+        self._wanted = set(self._hashes)
+        self._found = set[int]()
+
+    def watch(self, training: Iterable[Pair]) -> Iterator[Pair]:
+        """The training pairs, which are compared in passing."""
+        for pair in training:
+            value = hash(pair.texts)
+            if value in self._wanted:
+                self._found.add(value)
+            yield pair
+
+    @property
+    def share(self) -> float:
+        return sum(value in self._found for value in self._hashes) / max(len(self._hashes), 1)
 
 
 def _leaning(profile: Profile, words: Counter[str]) -> tuple[float, int]:
@@ -135,7 +162,7 @@ class _Counts:
     target_lines: Counter[int] = field(default_factory=Counter)
 
     def add(self, pair: Pair) -> None:
-        source, target = pair.source, pair.target
+        source, target = pair.texts
         shorter, longer = sorted((len(source), len(target)))
         self.pairs += 1
         self.identical += source == target
@@ -158,7 +185,7 @@ class _Counts:
                 f"Source and target are identical in {self.identical / self.pairs:.0%} of the "
                 "pairs: unless the task is copying, one file was given twice."
             )
-        # Where most pairs are so, as with a document and its class, it is the task.
+        # Where most pairs are like that, as with a document and its class, it is the task.
         if _EXTREME_SHARE < self.extreme / self.pairs < 0.5:
             found.append(
                 f"In {self.extreme / self.pairs:.0%} of the pairs one side is more than "
@@ -179,7 +206,7 @@ class _Counts:
         empty = self.pairs == lines[hash("")]
         if most <= _REPEATED * self.pairs or labels or empty or self.pairs < 20:
             return []
-        return [f"One {side} line stands in {most / self.pairs:.0%} of the pairs."]
+        return [f"The same {side} line is in {most / self.pairs:.0%} of the pairs."]
 
 
 def _frequent(counts: Counter[str]) -> dict[str, int]:

@@ -1,8 +1,8 @@
-"""Rows of different length kept in one array."""
+"""Rows of different length stored in one array."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from typing import Any
@@ -11,7 +11,8 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from regard.data.batch import EOS, PAD, ROOT, Padded
+from regard.data.annotations import ANNOTATIONS
+from regard.data.batch import EOS, PAD, Padded
 
 Indices = NDArray[np.int64]
 
@@ -42,20 +43,24 @@ class Ragged:
         """The rows in the order given, in memory."""
         lengths = self.lengths(rows)
         offsets = _offsets(lengths)
-        places = np.repeat(self.offsets[rows] - offsets[:-1], lengths) + np.arange(offsets[-1])
-        return Ragged(np.asarray(self.values[places]), offsets)
+        indices = np.repeat(self.offsets[rows] - offsets[:-1], lengths) + np.arange(offsets[-1])
+        return Ragged(np.asarray(self.values[indices]), offsets)
 
-    def padded(self, start: int, stop: int, heads: Ragged | None = None) -> Padded:
-        """Neighbouring rows as a tensor, with EOS after each; with the heads of their pieces, if
-        those are given."""
+    def padded(
+        self, start: int, stop: int, annotations: Mapping[str, Ragged] | None = None
+    ) -> Padded:
+        """Consecutive rows as a tensor, with EOS after each, and with their annotations."""
         lengths = np.diff(self.offsets[start : stop + 1])
         values = self._filled(start, stop, PAD)
         values[np.arange(len(lengths)), lengths] = EOS
-        trees = None if heads is None else torch.from_numpy(heads._filled(start, stop, ROOT))
-        return Padded(torch.from_numpy(values), torch.from_numpy(lengths + 1), trees)
+        beside = {
+            name: torch.from_numpy(rows._filled(start, stop, ANNOTATIONS[name].fill))
+            for name, rows in (annotations or {}).items()
+        }
+        return Padded(torch.from_numpy(values), torch.from_numpy(lengths + 1), beside)
 
     def _filled(self, start: int, stop: int, fill: int) -> Indices:
-        """Neighbouring rows with at least one more column than they need."""
+        """Consecutive rows with one column more than the longest of them needs."""
         lengths = np.diff(self.offsets[start : stop + 1])
         values = np.full((len(lengths), int(lengths.max()) + 1), fill, np.int64)
         real = np.arange(values.shape[1]) < lengths[:, None]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from itertools import count, islice
@@ -16,25 +16,26 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from regard.config import Settings
-from regard.data.batch import Batch
-from regard.data.corpus import Pair
+from regard.data.annotations import ANNOTATIONS, Kinds
+from regard.data.batch import Batch, Row
+from regard.data.encoding import LineEncoder
+from regard.data.line import Line, Pair
 from regard.data.ragged import Indices, Ragged
-from regard.data.tokenizer import Tokenizer
 from regard.data.tokenizers import Tokenizers
-from regard.data.trees import Encode, cut_heads, encode_trees, word_heads
+from regard.data.windows import boundaries
 from regard.errors import RegardError, UsageError
 from regard.files import sync_folder, write_json
 
 _CHUNK = 4096
 _META = "meta.json"
-_FORMAT = "regard store 1"
+_FORMAT = "regard store 2"
 _SIDES = ("source", "target")
 
 
 class BatchSettings(Settings):
-    """How pairs are gathered: `tokens` bounds rows times the longest row, padding included.
+    """How pairs are batched: `tokens` bounds rows times the longest row, padding included.
 
-    Pairs with more than `max_length` pieces on a side are left out. `window` pairs are held in
+    Pairs with more than `max_length` pieces on a side are skipped. `window` pairs are held in
     memory and sorted by length at a time.
     """
 
@@ -46,19 +47,22 @@ class BatchSettings(Settings):
 class Store:
     """Encoded pairs in a folder, memory mapped, so that a corpus larger than memory trains.
 
-    `heads` are those of the source pieces, in a store that was written with them.
+    `annotations` are those of the source pieces, by name.
     """
 
     def __init__(self, folder: Path, meta: dict[str, Any]) -> None:
         self.skipped: int = meta["skipped"]
         self.max_length: int = meta["max_length"]
         self.has_text: bool = meta["text"]
-        self.source, self.target = (_map(folder, meta, side, "ids") for side in _SIDES)
+        self.source, self.target = (_map(folder, f"{s}.ids", meta["types"][s]) for s in _SIDES)
         if self.has_text:
-            self._texts = [_map(folder, meta, side, "text") for side in _SIDES]
-        self.heads = _map(folder, meta, "source", "heads") if "heads" in meta else None
-        if self.heads is not None and not np.array_equal(self.heads.offsets, self.source.offsets):
-            raise ValueError("the heads are not those of the source")
+            self._texts = [_map(folder, f"{side}.text", "<u1") for side in _SIDES]
+        self.annotations = {
+            name: _map(folder, f"source.{name}", kind) for name, kind in meta["annotations"].items()
+        }
+        for name, values in self.annotations.items():
+            if not np.array_equal(values.offsets, self.source.offsets):
+                raise ValueError(f"source.{name} does not belong to the source")
         if len(self.source) != meta["pairs"] or len(self.target) != meta["pairs"]:
             raise ValueError("the number of pairs is not what was written")
 
@@ -70,18 +74,19 @@ class Store:
         max_length: int,
         keep_text: bool = False,
         progress: Callable[[int], None] | None = None,
-        with_heads: bool = False,
+        annotations: Kinds = (),
     ) -> Store:
-        """Encode the pairs into the folder; `progress` is told how many are done.
+        """Encode the pairs into the folder, with these annotations of the source; `progress` is
+        called with the number of pairs done.
 
-        The description of the files is written last and removed first, so that whatever opens is
-        whole. Sampled segmentation needs the text.
+        The description of the files is removed first and written last, so that whatever opens is
+        complete. Sampled segmentation needs the text.
         """
         try:
             folder.mkdir(parents=True, exist_ok=True)
             (folder / _META).unlink(missing_ok=True)
             sync_folder(folder)
-            writer = _Writer(folder, tokenizers, max_length, keep_text, with_heads)
+            writer = _Writer(folder, tokenizers, max_length, keep_text, annotations)
             meta = writer.write(pairs, progress)
             if not meta["pairs"]:
                 raise UsageError(
@@ -116,22 +121,27 @@ class Store:
         """The ids of both sides, without EOS."""
         return self.source.row(index), self.target.row(index)
 
-    def text(self, rows: Indices) -> tuple[list[str], list[str]]:
-        """The lines of both sides, if they were kept."""
+    def pairs(self, rows: Indices) -> list[Pair]:
+        """The lines of both sides, numbered from 1, if the text was kept."""
         if not self.has_text:
             raise UsageError("The corpus was encoded without its text, which sampling needs.")
-        source, target = ([_line(text, row) for row in rows.tolist()] for text in self._texts)
-        return source, target
+        source, target = self._texts
+        return [
+            Pair(row + 1, self._annotated(_line(source, row), row), Line(_line(target, row)))
+            for row in rows.tolist()
+        ]
 
-    def word_heads(self, row: int) -> list[int]:
-        """The heads of the source words of a pair, if they were written."""
-        assert self.heads is not None
-        return word_heads(self.heads.row(row).tolist())
+    def _annotated(self, text: str, row: int) -> Line:
+        line = Line(text)
+        for name, values in self.annotations.items():
+            kind = ANNOTATIONS[name]
+            line = kind.add(line, kind.of_words(values.row(row).tolist()))
+        return line
 
 
 @dataclass(frozen=True)
-class Place:
-    """Where in the order the next batch stands."""
+class Offset:
+    """The position of the next batch in the order."""
 
     epoch: int = 0
     window: int = 0
@@ -139,10 +149,10 @@ class Place:
 
 
 class Batches:
-    """An endless order of batches that follows from store, settings, seed and Place alone.
+    """An endless order of batches that depends on store, settings, seed and Offset alone.
 
-    An epoch is a permutation cut into windows; a window is sorted by length, cut into batches,
-    and these are shuffled. Going on at a Place prepares the window it stands in and no other.
+    An epoch is a permutation split into windows; a window is sorted by length and split into
+    batches, which are shuffled. Resuming at an Offset prepares its window and no other.
     """
 
     def __init__(
@@ -159,26 +169,29 @@ class Batches:
             )
         self._store = store
         self._settings = settings
-        self._tokenizers = tokenizers
+        kinds = tuple(ANNOTATIONS[name] for name in store.annotations)
+        self._encoders = LineEncoder(tokenizers.source, kinds), LineEncoder(tokenizers.target)
         self._seed = seed
         self._sampling = sampling
         self._windows = -(-len(store) // settings.window)
 
-    def from_place(self, place: Place) -> Iterator[tuple[Batch, Place]]:
-        """Each batch from there on, and the place after it."""
-        if not 0 <= place.window < self._windows:
-            raise UsageError(f"{place} is not in this corpus: data or batch settings have changed.")
-        for epoch in count(place.epoch):
+    def from_offset(self, offset: Offset) -> Iterator[tuple[Batch, Offset]]:
+        """Each batch from the offset on, and the offset after it."""
+        if not 0 <= offset.window < self._windows:
+            raise UsageError(
+                f"{offset} is not in this corpus: data or batch settings have changed."
+            )
+        for epoch in count(offset.epoch):
             order = self._order(epoch)
-            for window in range(place.window, self._windows):
+            for window in range(offset.window, self._windows):
                 prepared = self._prepare(order, epoch, window)
-                if not 0 <= place.batch < len(prepared.cuts):
+                if not 0 <= offset.batch < len(prepared.batches):
                     raise UsageError(
-                        f"{place} is not in this corpus: data or settings have changed."
+                        f"{offset} is not in this corpus: data or settings have changed."
                     )
-                for number in range(place.batch, len(prepared.cuts)):
-                    place = self._after(epoch, window, number, len(prepared.cuts))
-                    yield prepared.batch(number), place
+                for number in range(offset.batch, len(prepared.batches)):
+                    offset = self._after(epoch, window, number, len(prepared.batches))
+                    yield prepared.batch(number), offset
 
     def epoch_batches(self, epoch: int = 0) -> int:
         """How many batches an epoch has; exact unless segmentation is sampled."""
@@ -189,7 +202,7 @@ class Batches:
         rows = self._rows(order, window)
         source, target = self._store.source.lengths(rows), self._store.target.lengths(rows)
         ranked = np.lexsort((source, target))
-        return len(_cuts(source[ranked], target[ranked], self._settings.tokens))
+        return len(_boundaries(source[ranked], target[ranked], self._settings.tokens))
 
     def _order(self, epoch: int) -> NDArray[np.uint32]:
         generator = np.random.Generator(np.random.PCG64([self._seed, epoch]))
@@ -199,92 +212,95 @@ class Batches:
         size = self._settings.window
         return order[window * size : (window + 1) * size].astype(np.int64)
 
-    def _after(self, epoch: int, window: int, batch: int, batches: int) -> Place:
+    def _after(self, epoch: int, window: int, batch: int, batches: int) -> Offset:
         if batch + 1 < batches:
-            return Place(epoch, window, batch + 1)
+            return Offset(epoch, window, batch + 1)
         if window + 1 < self._windows:
-            return Place(epoch, window + 1)
-        return Place(epoch + 1)
+            return Offset(epoch, window + 1)
+        return Offset(epoch + 1)
 
     def _prepare(self, order: NDArray[np.uint32], epoch: int, window: int) -> _Window:
         rows = self._rows(order, window)
-        source, target, heads = self._store.source, self._store.target, self._store.heads
+        source, target, annotations = (
+            self._store.source,
+            self._store.target,
+            self._store.annotations,
+        )
         if self._sampling:
-            source, target, heads = self._sampled(rows, epoch, window)
+            source, target, annotations = self._sampled(rows, epoch, window)
             rows = np.arange(len(rows))
         generator = np.random.Generator(np.random.PCG64([self._seed, epoch, window + 1]))
         ties = generator.random(len(rows))
         ranked = rows[np.lexsort((ties, source.lengths(rows), target.lengths(rows)))]
-        cuts = _cuts(source.lengths(ranked), target.lengths(ranked), self._settings.tokens)
-        shuffled = [cuts[index] for index in generator.permutation(len(cuts))]
-        trees = None if heads is None else heads.gather(ranked)
-        return _Window(source.gather(ranked), target.gather(ranked), trees, shuffled)
+        bounds = _boundaries(source.lengths(ranked), target.lengths(ranked), self._settings.tokens)
+        shuffled = [bounds[index] for index in generator.permutation(len(bounds))]
+        gathered = {name: values.gather(ranked) for name, values in annotations.items()}
+        return _Window(source.gather(ranked), target.gather(ranked), gathered, shuffled)
 
     def _sampled(
         self, rows: Indices, epoch: int, window: int
-    ) -> tuple[Ragged, Ragged, Ragged | None]:
-        """Other cuts of the source, of the target, and the heads of the source's pieces."""
-        sources, targets = self._store.text(rows)
-        cut_source, cut_target = (
-            self._sampler(tokenizer, [self._seed, epoch, window + 1, side])
-            for side, tokenizer in enumerate((self._tokenizers.source, self._tokenizers.target), 1)
-        )
+    ) -> tuple[Ragged, Ragged, dict[str, Ragged]]:
+        """Other segmentations of source and target, and the annotations of the source's pieces."""
+        pairs = self._store.pairs(rows)
         limit = min(self._settings.max_length, self._store.max_length)
-        target = Ragged.of([row[:limit] for row in cut_target(targets)])
-        if self._store.heads is None:
-            return Ragged.of([row[:limit] for row in cut_source(sources)]), target, None
-        trees = map(self._store.word_heads, rows.tolist())
-        source, heads = encode_trees(sources, trees, cut_source)
-        cut = Ragged.of([cut_heads(tree, limit) for tree in heads])
-        return Ragged.of([row[:limit] for row in source]), target, cut
+        sources, targets = (
+            [row.truncated(limit) for row in self._sampler(side, epoch, window).encode(lines)]
+            for side, lines in enumerate(zip(*(pair.lines for pair in pairs), strict=True))
+        )
+        return _ragged(sources), _ragged(targets), _ragged_annotations(sources)
 
-    def _sampler(self, tokenizer: Tokenizer, entropy: list[int]) -> Encode:
+    def _sampler(self, side: int, epoch: int, window: int) -> LineEncoder:
+        entropy = [self._seed, epoch, window + 1, side + 1]
         seed = int(np.random.SeedSequence(entropy).generate_state(1, np.uint64)[0])
-        return lambda lines: tokenizer.sample(lines, self._sampling, seed)
+        return self._encoders[side].sampled(self._sampling, seed)
 
 
-def in_order(store: Store, tokens: int) -> Iterator[Batch]:
+def by_length(store: Store, tokens: int) -> Iterator[Batch]:
     """Every pair once, shortest first: for validation."""
     rows = np.arange(len(store))
     source, target = store.source.lengths(rows), store.target.lengths(rows)
     ranked = np.lexsort((source, target))
-    for start, stop in _cuts(source[ranked], target[ranked], tokens):
+    for start, stop in _boundaries(source[ranked], target[ranked], tokens):
         some = ranked[start:stop]
-        heads = None if store.heads is None else store.heads.gather(some)
+        annotations = {name: values.gather(some) for name, values in store.annotations.items()}
         yield Batch(
-            store.source.gather(some).padded(0, stop - start, heads),
+            store.source.gather(some).padded(0, stop - start, annotations),
             store.target.gather(some).padded(0, stop - start),
         )
 
 
 @dataclass(frozen=True)
 class _Window:
-    """The pairs of a window in the order of length, and the batches they are cut into."""
+    """The pairs of a window sorted by length, and start and stop of its batches."""
 
     source: Ragged
     target: Ragged
-    heads: Ragged | None
-    cuts: list[tuple[int, int]]
+    annotations: Mapping[str, Ragged]
+    batches: list[tuple[int, int]]
 
     def batch(self, number: int) -> Batch:
-        start, stop = self.cuts[number]
-        return Batch(self.source.padded(start, stop, self.heads), self.target.padded(start, stop))
+        start, stop = self.batches[number]
+        return Batch(
+            self.source.padded(start, stop, self.annotations), self.target.padded(start, stop)
+        )
 
 
-def _cuts(source: Indices, target: Indices, tokens: int) -> list[tuple[int, int]]:
-    """Neighbouring rows for as long as rows times the longest of either side fits."""
-    cuts, start, longest = [], 0, 0
-    for row, length in enumerate((np.maximum(source, target) + 1).tolist()):
-        longest = max(longest, length)
-        if row > start and (row + 1 - start) * longest > tokens:
-            cuts.append((start, row))
-            start, longest = row, length
-    cuts.append((start, len(source)))
-    return cuts
+def _boundaries(source: Indices, target: Indices, tokens: int) -> list[tuple[int, int]]:
+    """Of the batches: rows times the longest of either side, EOS included, fits."""
+    return boundaries((np.maximum(source, target) + 1).tolist(), tokens)
+
+
+def _ragged(rows: Sequence[Row]) -> Ragged:
+    return Ragged.of([row.ids for row in rows])
+
+
+def _ragged_annotations(rows: Sequence[Row]) -> dict[str, Ragged]:
+    names = rows[0].annotations if rows else ()
+    return {name: Ragged.of([row.annotations[name] for row in rows]) for name in names}
 
 
 class _Writer:
-    """Appends encoded pairs to the files of a store, under temporary names until they are whole."""
+    """Appends encoded pairs to the files of a store; they get their names once complete."""
 
     def __init__(
         self,
@@ -292,25 +308,28 @@ class _Writer:
         tokenizers: Tokenizers,
         max_length: int,
         keep_text: bool,
-        with_heads: bool,
+        kinds: Kinds,
     ) -> None:
         self._folder = folder
-        self._tokenizers = (tokenizers.source, tokenizers.target)
+        self._encoders = LineEncoder(tokenizers.source, kinds), LineEncoder(tokenizers.target)
         self._max_length = max_length
-        self._contents = ("ids", "text") if keep_text else ("ids",)
-        self._types = [_smallest(tokenizer.size) for tokenizer in self._tokenizers]
-        self._heads_type = "<i2" if max_length <= 1 << 15 else "<i4"
-        self._with_heads = with_heads
-        contents = [f"{side}.{content}" for side in _SIDES for content in self._contents]
-        if with_heads:
-            contents.append("source.heads")
+        self._keep_text = keep_text
+        sizes = (tokenizers.source.size, tokenizers.target.size)
+        self._types = dict(zip(_SIDES, map(_smallest, sizes), strict=True))
+        kind_type = "<i2" if max_length <= 1 << 15 else "<i4"
+        self._annotations = {kind.name: kind_type for kind in kinds}
+        contents = [
+            *(f"{side}.ids" for side in _SIDES),
+            *(f"{side}.text" for side in _SIDES if keep_text),
+            *(f"source.{name}" for name in self._annotations),
+        ]
         self._names = [f"{content}{part}" for content in contents for part in ("", ".offsets")]
         self._lengths = dict.fromkeys(self._names, 0)
 
     def write(
         self, pairs: Iterable[Pair], progress: Callable[[int], None] | None
     ) -> dict[str, Any]:
-        """Encode, and give back the description of what was written."""
+        """Encode, and return the description of what was written."""
         parts = {name: self._folder / f"{name}.part" for name in self._names}
         try:
             done, kept = self._encode(iter(pairs), parts, progress)
@@ -319,15 +338,14 @@ class _Writer:
         finally:
             for part in parts.values():
                 part.unlink(missing_ok=True)
-        heads = {"heads": self._heads_type} if self._with_heads else {}
         return {
             "format": _FORMAT,
-            **heads,
             "pairs": kept,
             "skipped": done - kept,
             "max_length": self._max_length,
-            "text": len(self._contents) == 2,
-            "types": dict(zip(_SIDES, self._types, strict=True)),
+            "text": self._keep_text,
+            "types": self._types,
+            "annotations": self._annotations,
             "sizes": {name: (self._folder / name).stat().st_size for name in self._names},
         }
 
@@ -354,31 +372,22 @@ class _Writer:
         return done, kept
 
     def _chunk(self, chunk: list[Pair], files: Mapping[str, BinaryIO]) -> int:
-        texts = [[pair.source for pair in chunk], [pair.target for pair in chunk]]
-        sources, heads = self._sources(chunk)
-        encoded = [sources, self._tokenizers[1].encode(texts[1])]
+        lines = [[pair.source for pair in chunk], [pair.target for pair in chunk]]
+        encoded = [coder.encode(side) for coder, side in zip(self._encoders, lines, strict=True)]
         fits = [
             index
             for index, (source, target) in enumerate(zip(*encoded, strict=True))
             if max(len(source), len(target)) <= self._max_length
         ]
-        for side, kind, rows, lines in zip(_SIDES, self._types, encoded, texts, strict=True):
-            self._append(files, f"{side}.ids", Ragged.of([rows[index] for index in fits]), kind)
-            if "text" in self._contents:
-                raw = Ragged.of([lines[index].encode("utf-8") for index in fits])
+        kept = [[rows[index] for index in fits] for rows in encoded]
+        for side, rows, texts in zip(_SIDES, kept, lines, strict=True):
+            self._append(files, f"{side}.ids", _ragged(rows), self._types[side])
+            if self._keep_text:
+                raw = Ragged.of([texts[index].text.encode("utf-8") for index in fits])
                 self._append(files, f"{side}.text", raw, "<u1")
-        if self._with_heads:
-            trees = Ragged.of([heads[index] for index in fits])
-            self._append(files, "source.heads", trees, self._heads_type)
+        for name, values in _ragged_annotations(kept[0]).items():
+            self._append(files, f"source.{name}", values, self._annotations[name])
         return len(fits)
-
-    def _sources(self, chunk: list[Pair]) -> tuple[list[list[int]], list[list[int]]]:
-        """The ids of the sources, and the heads of their pieces if the pairs have any."""
-        lines = [pair.source for pair in chunk]
-        if not self._with_heads:
-            return self._tokenizers[0].encode(lines), []
-        trees = [pair.heads or () for pair in chunk]
-        return encode_trees(lines, trees, self._tokenizers[0].encode)
 
     def _append(self, files: Mapping[str, BinaryIO], name: str, rows: Ragged, kind: str) -> None:
         files[name].write(rows.values.astype(kind).tobytes())
@@ -391,16 +400,14 @@ def _smallest(size: int) -> str:
 
 
 def _line(text: Ragged, row: int) -> str:
-    return text.row(row).tobytes().decode("utf-8", "replace")  # a damaged file is no traceback
+    return text.row(row).tobytes().decode("utf-8", "replace")  # a corrupt file must not raise
 
 
-def _map(folder: Path, meta: dict[str, Any], side: str, content: str) -> Ragged:
-    kinds = {"ids": meta["types"][side], "text": "<u1", "heads": meta.get("heads")}
-    kind = np.dtype(kinds[content])
-    path = folder / f"{side}.{content}"
-    offsets = np.memmap(folder / f"{side}.{content}.offsets", np.int64, mode="r")
+def _map(folder: Path, name: str, type_: str) -> Ragged:
+    path, kind = folder / name, np.dtype(type_)
+    offsets = np.memmap(folder / f"{name}.offsets", np.int64, mode="r")
     empty = path.stat().st_size == 0  # such a file cannot be mapped
     values = np.empty(0, kind) if empty else np.memmap(path, kind, mode="r")
     if offsets[0] != 0 or offsets[-1] != len(values):
-        raise ValueError(f"{path} does not fit its offsets")
+        raise ValueError(f"{path} does not match its offsets")
     return Ragged(values, offsets)

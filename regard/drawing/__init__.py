@@ -1,1 +1,1 @@
-"""Figures, by matplotlib."""
+"""Figures, by matplotlib; callers pass plain numbers and text."""

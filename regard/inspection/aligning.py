@@ -5,16 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from itertools import islice, repeat, zip_longest
+from itertools import zip_longest
 from pathlib import Path
-from typing import Any, NamedTuple, Optional, TypeVar
+from typing import Any, Optional
 
 import numpy as np
 from numpy.typing import NDArray
 
-from regard.data.batch import EOS, Batch, Padded
-from regard.data.corpus import read_beside, read_plain
-from regard.data.trees import must_fit
+from regard.data.corpus import annotate, read_plain
+from regard.data.line import Line, Sides
+from regard.data.parallel import Parallel
+from regard.data.words import Side
 from regard.errors import UsageError
 from regard.inspection.alignment import (
     MOMENTS,
@@ -25,98 +26,29 @@ from regard.inspection.alignment import (
     every_head,
     links,
 )
-from regard.inspection.attention import Attention, attention_of
-from regard.inspection.source import Source, padded, read_sources
-from regard.inspection.words import Side
 from regard.metrics.alignment import Gold, Links, alignment_scores, error_rate, parse_gold
-from regard.metrics.text import Score
+from regard.metrics.base import Score
+from regard.nn.captured import Attention
 from regard.predict import Predictor
 from regard.runs.folder import Run
-
-WINDOW = 2048
-"""Pairs read ahead and sorted by length."""
-
-TOKENS = 2048
-"""Of both sides, read together."""
 
 MOST_HEADS = 4
 """Heads whose mean is tried; each more costs a pass over all examples for every other head."""
 
-Result = TypeVar("Result")
-Read = Callable[[Attention, Side, Side], Result]
-
-
-class Pair(NamedTuple):
-    """A source and its translation; a model that reads trees needs the heads of the source words:
-    k for the k-th word, 0 for a root."""
-
-    source: str
-    target: str
-    heads: Optional[Sequence[int]] = None
-
 
 def align(
-    predictor: Predictor, pairs: Iterable[Pair], heads: AttentionHeads, method: Method
+    predictor: Predictor, pairs: Iterable[Sides], heads: AttentionHeads, method: Method
 ) -> Iterator[Links]:
     """Links (source word, target word) from 0 of each pair, in order; none where a side is empty.
 
-    Words are what stands between spaces; a line is read up to the predictor's longest.
+    Words are separated by spaces; a line is read up to the predictor's length limit.
     """
 
     def read(attention: Attention, source: Side, target: Side) -> Links:
         weights = heads.mean(attention.cross)
         return links(between_words(weights, source, target, heads.moment), method)
 
-    return each_pair(predictor, pairs, read, frozenset())
-
-
-def each_pair(
-    predictor: Predictor, pairs: Iterable[Pair], read: Read[Result], empty: Result
-) -> Iterator[Result]:
-    """What `read` makes of the attention of each pair, in order; `empty` where a side is."""
-    stream, first = iter(pairs), 1
-    while window := list(islice(stream, WINDOW)):
-        sources = _sources(predictor, window, first)
-        targets = _targets(predictor, window)
-        first += len(window)
-        found = [empty] * len(window)
-        for group in _groups(sources, targets):
-            batch = Batch(
-                padded([sources[i] for i in group]),
-                Padded.of([[*targets[i], EOS] for i in group]),
-            )
-            for i, attention in zip(group, attention_of(predictor.model, batch), strict=True):
-                found[i] = read(
-                    attention,
-                    Side.of(predictor.tokenizers.source, sources[i].ids),
-                    Side.of(predictor.tokenizers.target, targets[i]),
-                )
-        yield from found
-
-
-def _sources(predictor: Predictor, pairs: Sequence[Pair], first: int) -> list[Source]:
-    for pair in pairs:
-        must_fit(predictor.reads_heads, pair.heads is not None, "heads")
-    heads = [pair.heads or () for pair in pairs] if predictor.reads_heads else None
-    sources = read_sources(predictor, [pair.source for pair in pairs], heads, first)
-    return [source.cut(predictor.length_limit) for source in sources]
-
-
-def _targets(predictor: Predictor, pairs: Sequence[Pair]) -> list[list[int]]:
-    targets = predictor.tokenizers.target.encode([pair.target.strip() for pair in pairs])
-    return [ids[: predictor.length_limit] for ids in targets]
-
-
-def _groups(sources: list[Source], targets: list[list[int]]) -> Iterator[list[int]]:
-    """Pairs of like length that are read together, those with an empty side left out."""
-    lengths = [(len(s.ids), len(t)) for s, t in zip(sources, targets, strict=True)]
-    full = [i for i, both in enumerate(lengths) if all(both)]
-    order = sorted(full, key=lambda i: -sum(lengths[i]))
-    start = 0
-    while start < len(order):
-        count = max(1, TOKENS // (sum(lengths[order[start]]) + 2))
-        yield order[start : start + count]
-        start += count
+    return predictor.attend(pairs, read, frozenset())
 
 
 @dataclass(frozen=True)
@@ -137,7 +69,7 @@ class Chosen:
 
 
 def choose(
-    predictor: Predictor, pairs: Sequence[Pair], method: Method, gold: Optional[Sequence[Gold]]
+    predictor: Predictor, pairs: Sequence[Sides], method: Method, gold: Optional[Sequence[Gold]]
 ) -> Chosen:
     """The heads whose mean has the lowest error rate against a gold alignment.
 
@@ -147,7 +79,7 @@ def choose(
     """
     if gold is not None:
         check_one_per_pair(gold, pairs)
-    examples = list(each_pair(predictor, pairs, _by_head, None))
+    examples = list(predictor.attend(pairs, _by_head, None))
     usable = [(example, i) for i, example in enumerate(examples) if example is not None]
     if not usable:
         raise UsageError("There is nothing to choose heads by: give pairs with text on both sides.")
@@ -218,8 +150,7 @@ def run_heads(run: Run, predictor: Predictor, say: Callable[[str], None]) -> Att
     kept = run.alignment_heads
     if kept is not None and (kept.get("by") == "gold" or kept.get("step") == step):
         return AttentionHeads.parse(str(kept.get("heads")))
-    trees = run.validation_heads(EXAMPLES) or repeat(None)
-    pairs = list(map(Pair, *run.validation_text(EXAMPLES), trees))
+    pairs = [pair.lines for pair in run.validation_pairs(EXAMPLES)]
     chosen = choose(predictor, pairs, "grow-diag", None)
     say(
         f"Words are aligned by heads {chosen.best.heads}, in which both directions agree most on "
@@ -248,17 +179,22 @@ def heads_for(
     return run_heads(run, predictor, say) if named is None else AttentionHeads.parse(named)
 
 
-def read_pairs(source: Path, target: Path, heads: Optional[Path] = None) -> Iterator[Pair]:
-    """Every line with its translation, the empty ones too, so that line numbers stay."""
-    trees = repeat(None) if heads is None else read_beside(heads, read_plain(source))
-    for number, both in enumerate(zip_longest(read_plain(source), read_plain(target)), 1):
-        if None in both:
-            ended = source if both[0] is None else target
+def read_pairs(data: Parallel) -> Iterator[tuple[Line, Line]]:
+    """Every source line with its target, the empty ones too, so that line numbers stay.
+
+    The files are those of a `source` and a `target`.
+    """
+    if data.source is None or data.target is None or data.pairs is not None:
+        raise UsageError("Words are aligned in two files of lines: give --source and --target.")
+    source, target = Path(data.source), Path(data.target)
+    lines = annotate(read_plain(source), data.annotations)
+    for number, (line, text) in enumerate(zip_longest(lines, read_plain(target)), 1):
+        if line is None or text is None:
+            ended = source if line is None else target
             raise UsageError(
                 f"{ended} ends before line {number}: give as many lines in both files."
             )
-        yield Pair(*both, next(trees))
-    next(trees, None)  # where a file of heads that goes on is refused
+        yield line, Line(text)
 
 
 def read_gold(path: Path, first: int = 0, turned: bool = False) -> list[Gold]:
@@ -272,14 +208,14 @@ def read_gold(path: Path, first: int = 0, turned: bool = False) -> list[Gold]:
     return gold
 
 
-def check_one_per_pair(gold: Sequence[Gold], pairs: Sequence[Pair]) -> None:
+def check_one_per_pair(gold: Sequence[Gold], pairs: Sequence[Sides]) -> None:
     if len(pairs) != len(gold):
         raise UsageError(f"The gold has {len(gold)} lines for {len(pairs)} pairs: give one a pair.")
 
 
 def score_alignments(
     predictor: Predictor,
-    pairs: Sequence[Pair],
+    pairs: Sequence[Sides],
     gold: Sequence[Gold],
     heads: AttentionHeads,
     method: Method,

@@ -1,4 +1,4 @@
-"""Word alignments read off attention: which heads, in which moment, by which method."""
+"""Word alignments from attention: which heads, at which moment, by which method."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from regard.data.words import Side, merge
 from regard.errors import UsageError
-from regard.inspection.attention import Weights
-from regard.inspection.words import Side, merge
 from regard.metrics.alignment import Links
+from regard.nn.captured import Weights
 
 Method = Literal["argmax", "intersection", "grow-diag"]
 METHODS: tuple[Method, ...] = ("argmax", "intersection", "grow-diag")
@@ -23,8 +23,8 @@ MOMENTS: tuple[Moment, ...] = ("writing", "reading")
 NEIGHBOURS = [(down, right) for down in (-1, 0, 1) for right in (-1, 0, 1) if down or right]
 
 
-LEAST = 0.01
-"""The weight of a link; `numbers.js` has the same number. What nobody looks at has no link."""
+MIN_LINK_WEIGHT = 0.01
+"""Below this a pair of words is never linked; `numbers.js` has the same constant."""
 
 
 def find_method(name: str) -> Method:
@@ -36,41 +36,41 @@ def find_method(name: str) -> Method:
 
 @dataclass(frozen=True)
 class AttentionHeads:
-    """Whose attention is read off: (layer, head) counted from 1, none for the mean of all.
+    """Heads whose attention gives the alignment: (layer, head) from 1; empty for the mean of all.
 
-    writing: where the decoder looks while it writes a word. reading: where it looks while it
-    reads that word to write the next, which in the lower layers of deep decoders fits better
-    (Chen et al. 2020, arXiv 2004.14837).
+    writing: the attention while a word is being predicted. reading: the attention while that word
+    is the decoder's input, which aligns better in the lower layers of deep decoders (Chen et al.
+    2020, arXiv 2004.14837).
     """
 
-    places: tuple[tuple[int, int], ...] = ()
+    indices: tuple[tuple[int, int], ...] = ()
     moment: Moment = "writing"
 
     def __str__(self) -> str:
-        names = ",".join(f"{layer}.{head}" for layer, head in self.places) or "mean"
+        names = ",".join(f"{layer}.{head}" for layer, head in self.indices) or "mean"
         return names if self.moment == "writing" else f"{names}@reading"
 
     @staticmethod
     def parse(text: str) -> AttentionHeads:
         """`mean`, or a list such as 3.2,4.1: layer 3 head 2 and layer 4 head 1.
 
-        3.2@reading is that head in the other moment.
+        3.2@reading is that head at the other moment.
         """
         match = re.fullmatch(r"(mean|[0-9.,]+)(@reading)?", text)
         names = [] if match is None or match[1] == "mean" else match[1].split(",")
-        places = [re.fullmatch(r"([1-9][0-9]{0,3})\.([1-9][0-9]{0,3})", name) for name in names]
-        if match is None or None in places:
+        matches = [re.fullmatch(r"([1-9][0-9]{0,3})\.([1-9][0-9]{0,3})", name) for name in names]
+        if match is None or None in matches:
             raise UsageError(
                 f"'{text}' names no heads: write layer.head, such as 3.2,4.1, or mean."
             )
-        found = tuple((int(place[1]), int(place[2])) for place in places if place is not None)
+        found = tuple((int(each[1]), int(each[2])) for each in matches if each is not None)
         return AttentionHeads(found, "reading" if match[2] else "writing")
 
     def mean(self, cross: tuple[Weights, ...]) -> NDArray[np.float64]:
         """(T, S): the mean of the chosen heads."""
         if not cross:
             raise UsageError("This model has no attention to the source, so it aligns nothing.")
-        chosen = self.places or every_head(cross)
+        chosen = self.indices or every_head(cross)
         for layer, head in chosen:
             if layer > len(cross) or head > len(cross[layer - 1]):
                 raise UsageError(
@@ -93,14 +93,14 @@ def every_head(cross: tuple[Weights, ...]) -> tuple[tuple[int, int], ...]:
 def between_words(
     weights: NDArray[Any], source: Side, target: Side, moment: Moment
 ) -> NDArray[np.float64]:
-    """Attention (T, S) between pieces to attention between words, without the ends.
+    """Attention (T, S) between pieces to attention between words, without EOS.
 
-    At place t the decoder reads token t - 1 and writes token t.
+    At position t the decoder reads token t - 1 and predicts token t.
     """
     if len(target.words) < 2 or len(source.words) < 2:
         return np.zeros((len(target.words) - 1, len(source.words) - 1))
-    moved = np.roll(weights, -1, axis=-2) if moment == "reading" else weights
-    return merge(moved, target, source)[..., :-1, :-1]
+    shifted = np.roll(weights, -1, axis=-2) if moment == "reading" else weights
+    return merge(shifted, target, source)[..., :-1, :-1]
 
 
 def links(weights: NDArray[Any], method: Method) -> Links:
@@ -113,7 +113,9 @@ def links(weights: NDArray[Any], method: Method) -> Links:
     """
     if not weights.size:
         return frozenset()
-    enough = {(int(source), int(target)) for target, source in np.argwhere(weights >= LEAST)}
+    enough = {
+        (int(source), int(target)) for target, source in np.argwhere(weights >= MIN_LINK_WEIGHT)
+    }
     forward = {(int(source), target) for target, source in enumerate(weights.argmax(axis=1))}
     forward &= enough
     if method == "argmax":

@@ -12,25 +12,18 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from regard.data.batch import EOS, Batch, Padded
+from regard.data.batch import Batch, Padded, Row
+from regard.data.line import Line, Text
 from regard.data.tokenizer import Tokenizer
-from regard.data.trees import must_fit
+from regard.data.words import Side, merge
 from regard.errors import UsageError
 from regard.inspection.alignment import AttentionHeads, Method, between_words, links
-from regard.inspection.attention import (
-    KINDS,
-    Attention,
-    Kind,
-    entropy,
-    rows,
-    watch,
-)
+from regard.inspection.attention import entropy
 from regard.inspection.search_tree import Node, Trace
-from regard.inspection.source import Source, padded, read_sources
-from regard.inspection.vectors import Neighbours, Part, Places, neighbours, places
-from regard.inspection.words import Side, merge
+from regard.inspection.vectors import Neighbours, Part, PositionTable, neighbours, position_table
 from regard.metrics.alignment import Links, pharaoh
 from regard.models.base import Model
+from regard.nn.captured import KINDS, Attention, Kind, by_sentence, watch
 from regard.predict import Predictor
 from regard.search.base import Hypothesis
 
@@ -67,7 +60,7 @@ class Look:
     tree_pieces: tuple[str, ...]  # one for each node
     source_neighbours: tuple[Neighbours, ...]
     target_neighbours: tuple[Neighbours, ...]
-    places: Optional[Places]
+    positions: Optional[PositionTable]
     attention_heads: AttentionHeads  # whose attention gives the alignment
 
     @property
@@ -134,7 +127,7 @@ class Look:
         head: Optional[int] = None,
         words: bool = False,
     ) -> None:
-        """The whole page as .html; one heat map as .svg or, with matplotlib, as .png."""
+        """The whole page as .html; one heat map as .svg or .png."""
         from regard.drawing.heat_map import save_heat_map
         from regard.inspection.page import save_page
 
@@ -150,26 +143,24 @@ class Look:
 
 def look(
     predictor: Predictor,
-    text: str,
+    text: Text,
     target: Optional[str] = None,
-    heads: Optional[Sequence[int]] = None,
     attention_heads: Optional[AttentionHeads] = None,
 ) -> Look:
     """Look at how a sentence is translated, or how a given target is read with it.
 
-    A model that reads dependency trees is given the heads of the words, as for translating. A
-    language model goes on from the text; what it wrote is looked at.
+    A model that reads dependency trees is given a `Line` with its tree, as for translating. A
+    language model continues the text, and the look is at what it wrote.
     """
-    must_fit(predictor.reads_heads, heads is not None, "heads")
-    model, sides = predictor.model, predictor.tokenizers
-    source, tokens, nodes = _both(predictor, text, target, heads)
-    batch = Batch(padded([source]), Padded.of([[*tokens, EOS]]))
+    model, sides, line = predictor.model, predictor.tokenizers, Line.of(text).stripped()
+    source, tokens, nodes = _both(predictor, line, target)
+    batch = Batch(Padded.of_rows([source]), Padded.of_rows([Row(tokens)]))
     written, attention = _read(model, sides.target, batch)
     source_side, target_side = Side.of(sides.source, source.ids), Side.of(sides.target, tokens)
     shown = max(16, len(source_side.ids), len(target_side.ids))
     part: Part = "encoder" if model.reads_source else "decoder"
     return Look(
-        text=text.strip(),
+        text=line.text,
         translation=sides.target.decode(tokens),
         given=target is not None,
         source=source_side,
@@ -181,7 +172,9 @@ def look(
         tree_pieces=tuple(sides.target.pieces([node.token for node in nodes])),
         source_neighbours=neighbours(model, "encoder", sides.source, source.ids),
         target_neighbours=neighbours(model, "decoder", sides.target, tokens),
-        places=places(model, part, min(shown, model.length_limit or shown), _most_heads(attention)),
+        positions=position_table(
+            model, part, min(shown, model.length_limit or shown), _most_heads(attention)
+        ),
         attention_heads=attention_heads or AttentionHeads(),
     )
 
@@ -190,26 +183,26 @@ Ids = tuple[int, ...]
 
 
 def _both(
-    predictor: Predictor, text: str, target: Optional[str], heads: Optional[Sequence[int]]
-) -> tuple[Source, Ids, tuple[Node, ...]]:
-    """The source, the ids of a target, given or found, and the tree of the search."""
-    source, begun = Source(()), None
+    predictor: Predictor, line: Line, target: Optional[str]
+) -> tuple[Row, Ids, tuple[Node, ...]]:
+    """The source, the ids of a target, given or found, and the search tree."""
+    source, begun = Row(()), None
     if predictor.model.reads_source:
-        (source,) = read_sources(predictor, [text], None if heads is None else [heads])
+        (source,) = predictor.read_sources([line])
         _must_be_whole(source.ids, predictor.length_limit, "sentence")
     else:
-        begun = _encode(predictor, text, "sentence")
+        begun = _encode(predictor, line.text, "sentence")
     if target is not None:
         return source, _encode(predictor, target, "target"), ()
     trace = Trace()
-    found = _search(predictor, source if begun is None else Source(begun), begun, trace)
+    found = _search(predictor, source if begun is None else Row(begun), begun, trace)
     return source, found[0].tokens, trace.nodes(found)
 
 
 def _encode(predictor: Predictor, text: str, name: str) -> Ids:
-    ids = predictor.tokenizers.target.encode([text.strip()])[0]
-    _must_be_whole(ids, predictor.length_limit, name)
-    return tuple(ids)
+    (row,) = predictor.read_targets([text.strip()])
+    _must_be_whole(row.ids, predictor.length_limit, name)
+    return tuple(row.ids)
 
 
 def _must_be_whole(ids: Sequence[int], longest: int, name: str) -> None:
@@ -222,12 +215,12 @@ def _must_be_whole(ids: Sequence[int], longest: int, name: str) -> None:
 
 
 def _search(
-    predictor: Predictor, source: Source, prefix: Optional[Ids], trace: Trace
+    predictor: Predictor, source: Row, prefix: Optional[Ids], trace: Trace
 ) -> list[Hypothesis]:
     """All hypotheses that were finished, best first, while the trace is told of each step."""
     begun = None if prefix is None else Padded.of([prefix])
     search = predictor.search.observed(trace)
-    found = predictor.model.generate(padded([source]), search, begun)[0]
+    found = predictor.model.generate(Padded.of_rows([source]), search, begun)[0]
     if trace.totals and found[0].tokens and found[0].tokens not in trace.totals:
         raise UsageError("A shortlist numbers tokens anew: look with a predictor that has none.")
     return found
@@ -250,7 +243,7 @@ def _read(
         Written(piece, log, tuple((tokenizer.pieces([id])[0], value) for id, value in others))
         for piece, log, others in zip(pieces, logs[0].tolist(), best, strict=True)
     )
-    return written, rows(captured, batch)[0]
+    return written, by_sentence(captured, batch)[0]
 
 
 def _best(logs: Tensor) -> list[list[tuple[int, float]]]:

@@ -1,4 +1,4 @@
-"""One HTML file that shows looks at sentences: it needs no network and runs no code of others."""
+"""One HTML file that shows what a model did: it needs no network and runs no foreign code."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from typing import Any
 
 import numpy as np
 
+from regard.data.words import RULE, Side
 from regard.files import write_text
-from regard.inspection.attention import KINDS, Kind
 from regard.inspection.look import Look
-from regard.inspection.vectors import Neighbours, Places
-from regard.inspection.words import RULE, Side
+from regard.inspection.vectors import Neighbours, PositionTable
+from regard.nn.captured import KINDS, Kind
 
 STEPS = 10000
-"""Weights on the page are multiples of 1 / STEPS; `numbers.js` has the same number."""
+"""Weights on the page are multiples of 1 / STEPS; `numbers.js` has the same constant."""
 
 SCRIPTS = ("numbers.js", "drawing.js", "views.js", "tree.js", "look.js")
 
@@ -38,7 +38,7 @@ def save_page(looks: Sequence[Look], path: Path, title: str = "regard look") -> 
 
 
 def frame(html: str) -> str:
-    """A page inside a notebook's: it can run its own script and reach nothing around it."""
+    """The page in a sandboxed frame for notebooks: its script cannot reach the notebook."""
     return (
         f'<iframe sandbox="allow-scripts" srcdoc="{escape(html)}" title="regard look" '
         'style="width:100%;height:760px;border:0"></iframe>'
@@ -52,7 +52,7 @@ def document(
     data: Any,
     connect: str = "'none'",
 ) -> str:
-    """A page of our own styles and scripts, which alone may run: the policy has their hashes."""
+    """A page whose content security policy admits only our own styles and scripts, by hash."""
     style = "".join(_static(name) for name in styles)
     script = "".join(_static(name) for name in scripts)
     policy = (
@@ -65,7 +65,7 @@ def document(
 
 
 def as_json(data: Any) -> str:
-    """JSON that can stand in a page: no letter of it can end the element it stands in."""
+    """JSON that is safe inside an HTML element: no character in it can close the element."""
     text = json.dumps(data, ensure_ascii=True, separators=(",", ":"), allow_nan=False)
     for letter in "<>&":
         text = text.replace(letter, f"\\u{ord(letter):04x}")
@@ -115,7 +115,7 @@ def _pack(look: Look) -> dict[str, Any]:
             "source": _neighbours(look.source_neighbours),
             "target": _neighbours(look.target_neighbours),
         },
-        "places": None if look.places is None else _places(look.places),
+        "positions": None if look.positions is None else _positions(look.positions),
         "heads": str(look.attention_heads),
     }
 
@@ -154,11 +154,11 @@ def _rounded(pairs: Sequence[tuple[str, float]], digits: int) -> list[list[Any]]
     return [[text, round(value, digits)] for text, value in pairs]
 
 
-def _places(places: Places) -> dict[str, Any]:
-    """Scaled to -1 to 1, to two digits."""
-    table = places.table / max(1e-9, float(np.abs(places.table).max()))
+def _positions(found: PositionTable) -> dict[str, Any]:
+    """Scaled to -1 .. 1, rounded to two digits."""
+    table = found.table / max(1e-9, float(np.abs(found.table).max()))
     return {
-        "entrance": places.entrance,
+        "entrance": found.entrance,
         "rows": table.shape[0],
         "columns": table.shape[1],
         "values": [round(float(value), 2) for value in table.reshape(-1)],

@@ -1,4 +1,4 @@
-"""The search as a tree: every hypothesis that a beam kept, and what became of it."""
+"""The search as a tree: every hypothesis that the beam kept, and what became of it."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from regard.search.base import Hypothesis
 Fate = Literal["went on", "dropped", "finished", "open"]
 """open: it was still in the beam when the search had enough."""
 
-Path = tuple[int, ...]
+Tokens = tuple[int, ...]
 
 
 @dataclass(frozen=True)
 class Node:
-    """A hypothesis that was in the beam, by its last token; the others are its ancestors'."""
+    """A hypothesis that was in the beam: its last token; its ancestors hold the others."""
 
-    parent: int  # its place in the tree's list, -1 for the first token
+    parent: int  # index in the list of nodes, -1 for the first token
     token: int
     step: int  # tokens so far
     log_probability: float  # of all tokens so far
@@ -35,7 +35,7 @@ class Trace:
     """An observer of a search for one sentence: `trace.nodes(found)` is the tree."""
 
     def __init__(self) -> None:
-        self.totals: dict[Path, float] = {}
+        self.totals: dict[Tokens, float] = {}
         self.steps = 0
 
     def __call__(self, tokens: Tensor, totals: Tensor) -> None:
@@ -50,11 +50,11 @@ class Trace:
         ends = {(*each.tokens, EOS): rank for rank, each in enumerate(found)}
         totals = {**self.totals, **{(*h.tokens, EOS): h.log_probability for h in found}}
         order = sorted(totals, key=len)
-        places = {path: place for place, path in enumerate(order)}
+        indices = {path: index for index, path in enumerate(order)}
         parents = {path[:-1] for path in order}
         return tuple(
             Node(
-                parent=places.get(path[:-1], -1),
+                parent=indices.get(path[:-1], -1),
                 token=path[-1],
                 step=len(path),
                 log_probability=totals[path],
@@ -65,7 +65,7 @@ class Trace:
             for path in order
         )
 
-    def _fate(self, path: Path, ended: bool, has_children: bool) -> Fate:
+    def _fate(self, path: Tokens, ended: bool, has_children: bool) -> Fate:
         if ended:
             return "finished"
         if has_children:

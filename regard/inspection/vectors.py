@@ -1,4 +1,4 @@
-"""The vectors of a model: the nearest neighbours of a token, and what is added for its place."""
+"""The vectors of a model: nearest neighbours of a token, and what its positions do."""
 
 from __future__ import annotations
 
@@ -21,23 +21,23 @@ Part = Literal["encoder", "decoder"]
 
 @dataclass(frozen=True)
 class Neighbours:
-    """The tokens whose vectors point where this one's points, nearest first, with the cosine."""
+    """The tokens whose vectors are closest to this one's by cosine, nearest first."""
 
     piece: str
     near: tuple[tuple[str, float], ...]
 
 
 @dataclass(frozen=True)
-class Places:
-    """What a position does at each place: `table` (places, columns).
+class PositionTable:
+    """What a kind of position does at each position: `table` (positions, columns).
 
-    entrance "add": the vector that is added to the token's. "turn": what becomes of a query or key
-    whose first half is 1 and whose second half is 0. "bias": what is added to a score by distance,
-    from that of the last place to the first up to the opposite, for each head, or where it depends
-    on the query, for each of the query's columns.
+    "add": the vector added to the token's. "rotate": the result of rotating a query or key whose
+    first half is 1 and whose second half is 0. "bias": what is added to a score, by distance from
+    the most negative to the most positive, for each head or, where it depends on the query, for
+    each of the query's columns.
     """
 
-    entrance: Literal["add", "turn", "bias"]
+    entrance: Literal["add", "rotate", "bias"]
     table: NDArray[np.float32]
 
 
@@ -45,7 +45,7 @@ class Places:
 def neighbours(
     model: Model, part: Part, tokenizer: Tokenizer, ids: Iterable[int], count: int = 8
 ) -> tuple[Neighbours, ...]:
-    """For each id once, in order, its nearest tokens of the same side."""
+    """The nearest tokens of the same side for each distinct id, in order."""
     table = _embedding(model, part)
     asked = [id for id in dict.fromkeys(ids) if id > UNKNOWN]
     if table is None or not asked:
@@ -64,7 +64,7 @@ def neighbours(
 
 
 def _embedding(model: Model, part: Part) -> Optional[Tensor]:
-    """The vectors (V, D) of a part's tokens; tied ones are one module under two names."""
+    """The vectors (V, D) of a part's tokens; tied embeddings are one module with two names."""
     for name, module in model.named_modules(remove_duplicate=False):
         if isinstance(module, nn.Embedding) and part in name.split("."):
             return module.weight
@@ -72,34 +72,34 @@ def _embedding(model: Model, part: Part) -> Optional[Tensor]:
 
 
 @torch.inference_mode()
-def places(model: Model, part: Part, count: int, heads: int) -> Optional[Places]:
-    """The first kind of position found in a part, at `count` places; None if there is none."""
+def position_table(model: Model, part: Part, count: int, heads: int) -> Optional[PositionTable]:
+    """The first kind of position found in a part, at `count` positions; None if there is none."""
     table = _embedding(model, part)
     for name, module in model.named_modules(remove_duplicate=False):
         if table is not None and isinstance(module, Position) and part in name.split("."):
-            found = _picture(module, table.shape[1], count, heads)
+            found = _table(module, table.shape[1], count, heads)
             if found is not None:
                 return found
     return None
 
 
-def _picture(position: Position, width: int, count: int, heads: int) -> Optional[Places]:
-    """What each entrance makes of the same vector at every place."""
+def _table(position: Position, width: int, count: int, heads: int) -> Optional[PositionTable]:
+    """What each entrance makes of the same vector at every position."""
     added = position.add(torch.zeros(1, count, width), 0)[0]  # (count, D)
     if bool(added.any()):
-        return Places("add", added.numpy().copy())
+        return PositionTable("add", added.cpu().numpy().copy())
     if heads == 0:
         return None
     half = width // heads // 2
     one_way = torch.cat([torch.ones(half), torch.zeros(half)]).expand(1, 1, count, -1)
-    turned = position.rotate(one_way, 0)[0, 0]  # (count, K)
-    if not torch.equal(turned, one_way[0, 0]):
-        return Places("turn", turned.numpy().copy())
+    rotated = position.rotate(one_way, 0)[0, 0]  # (count, K)
+    if not torch.equal(rotated, one_way[0, 0]):
+        return PositionTable("rotate", rotated.cpu().numpy().copy())
     return _bias(position, width // heads, count, heads)
 
 
-def _bias(position: Position, head_width: int, count: int, heads: int) -> Optional[Places]:
-    """By queries that are 1 in one column each, so that nothing of it is hidden by a sum."""
+def _bias(position: Position, head_width: int, count: int, heads: int) -> Optional[PositionTable]:
+    """Asked with one-hot queries, so that no column is hidden in a sum."""
     distance = torch.arange(1 - count, count).expand(head_width, -1)  # (K, distances)
     queries = torch.eye(head_width).expand(1, heads, -1, -1)  # (1, H, K, K)
     bias = position.bias(queries, distance)
@@ -108,4 +108,4 @@ def _bias(position: Position, head_width: int, count: int, heads: int) -> Option
     bias = bias.expand(1, heads, *distance.shape)[0]  # (H, K, distances)
     same = bool((bias == bias[:, :1]).all())
     table = bias[:, 0] if same else bias[0]
-    return Places("bias", table.t().numpy().copy())
+    return PositionTable("bias", table.t().cpu().numpy().copy())

@@ -1,4 +1,4 @@
-"""A page about a run while it trains or afterwards, from the plain files of its folder."""
+"""`regard watch`: a page about a run, live while it trains or saved afterwards."""
 
 from __future__ import annotations
 
@@ -17,22 +17,22 @@ from regard.runs.folder import Run
 
 SCRIPTS = ("drawing.js", "watch.js")
 ADDRESS = "127.0.0.1"
-AT_ONCE = 8
-"""Requests answered at a time; whoever comes later waits a little and is told to come again."""
+MAX_REQUESTS = 8
+"""Requests answered at once; further ones wait up to a second and are then told to retry."""
 
-POINTS = 1000
-"""Of a curve: more are not seen."""
+MAX_POINTS = 1000
+"""Points per curve; more could not be told apart."""
 
-MOMENTS = 60
-"""Snapshots shown of a long run."""
+MAX_SNAPSHOTS = 60
+"""Snapshots shown of a long run, evenly spread."""
 
-SECONDS = 10.0
-"""How long a silent connection is kept."""
+CONNECTION_TIMEOUT = 10.0
+"""Seconds before a silent connection is closed."""
 
 
 def run_data(run: Run) -> dict[str, Any]:
     """Curves and snapshots of a run as they are now."""
-    known = version(run)  # before anything is read: what comes meanwhile is asked for again
+    known = version(run)  # read first, so that whatever arrives meanwhile is fetched next time
     records = list(run.journal)
     validations = [r for r in records if r["event"] == "validation"]
     trained = [r for r in records if r["event"] == "train"]
@@ -58,7 +58,7 @@ def run_data(run: Run) -> dict[str, Any]:
 
 
 def version(run: Run) -> str:
-    """Another text once there is something new to show."""
+    """Changes whenever there is something new to show."""
     try:
         journal = run.journal.path.stat()
     except OSError:
@@ -67,10 +67,11 @@ def version(run: Run) -> str:
 
 
 def _spread(steps: list[int]) -> list[int]:
-    """At most MOMENTS of them, evenly, the first and the last among them."""
-    if len(steps) <= MOMENTS:
+    """At most MAX_SNAPSHOTS of them, evenly spread, including the first and the last."""
+    if len(steps) <= MAX_SNAPSHOTS:
         return steps
-    return [steps[round(place * (len(steps) - 1) / (MOMENTS - 1))] for place in range(MOMENTS)]
+    last = MAX_SNAPSHOTS - 1
+    return [steps[round(index * (len(steps) - 1) / last)] for index in range(MAX_SNAPSHOTS)]
 
 
 def _number(value: Any) -> bool:
@@ -78,12 +79,12 @@ def _number(value: Any) -> bool:
 
 
 def _thinned(points: list[list[float]]) -> list[list[float]]:
-    every = -(-len(points) // POINTS) or 1
+    every = -(-len(points) // MAX_POINTS) or 1
     return points[::every]
 
 
 def watch_page(run: Run, live: bool) -> str:
-    """The page with all that is known now; a live one asks its server for more."""
+    """The page as of now; a live one polls its server for updates."""
     data = {**run_data(run), "live": live}
     connect = "'self'" if live else "'none'"
     return document(str(data["title"]), ("look.css", "watch.css"), SCRIPTS, data, connect)
@@ -94,7 +95,7 @@ def save_watch_page(run: Run, path: Path) -> None:
 
 
 def own_names(port: int) -> list[str]:
-    """What a browser on this machine may call us; it leaves the port of the web out."""
+    """Host headers we accept; browsers leave out port 80."""
     names = [ADDRESS, "localhost"]
     return [f"{name}:{port}" for name in names] + (names if port == 80 else [])
 
@@ -106,39 +107,39 @@ class _Server(ThreadingHTTPServer):
     def __init__(self, run: Run, port: int) -> None:
         super().__init__((ADDRESS, port), _Handler)
         self.run = run
-        self.places = threading.BoundedSemaphore(AT_ONCE)
+        self.slots = threading.BoundedSemaphore(MAX_REQUESTS)
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """Nothing: a browser that went away is no news for the terminal."""
+        """Ignore browsers that disconnect."""
 
 
 class _Handler(BaseHTTPRequestHandler):
-    """Answers two questions, what the page is and what is new, and only to this machine."""
+    """Serves the page and its updates, to this machine only."""
 
     server: _Server
     server_version = "regard"
     sys_version = ""
-    timeout = SECONDS
+    timeout = CONNECTION_TIMEOUT
 
     def do_GET(self) -> None:
-        if not self.server.places.acquire(timeout=1.0):
-            return self._answer(HTTPStatus.SERVICE_UNAVAILABLE, "text/plain", "Come again.")
+        if not self.server.slots.acquire(timeout=1.0):
+            return self._answer(HTTPStatus.SERVICE_UNAVAILABLE, "text/plain", "Busy: try again.")
         try:
             return self._answer(*self._found())
         finally:
-            self.server.places.release()
+            self.server.slots.release()
 
     def _found(self) -> tuple[HTTPStatus, str, str]:
-        # another name for this address would let a page of the network read ours
+        # refuse other host names, which a foreign page could use to read ours (DNS rebinding)
         if self.headers.get("Host") not in own_names(self.server.server_port):
-            return HTTPStatus.FORBIDDEN, "text/plain", "Not here."
+            return HTTPStatus.FORBIDDEN, "text/plain", "Unknown host."
         try:
             asked = urlsplit(self.path)
         except ValueError:
-            return HTTPStatus.BAD_REQUEST, "text/plain", "This is no address."
+            return HTTPStatus.BAD_REQUEST, "text/plain", "Malformed address."
         try:
             return self._about(asked.path, parse_qs(asked.query).get("known"))
-        except Exception as error:  # such as a damaged file: said where somebody looks
+        except Exception as error:  # such as a corrupt file: report it where the person is looking
             return HTTPStatus.INTERNAL_SERVER_ERROR, "text/plain", str(error)
 
     def _about(self, path: str, known: Optional[list[str]]) -> tuple[HTTPStatus, str, str]:
@@ -146,7 +147,7 @@ class _Handler(BaseHTTPRequestHandler):
         if path == "/":
             return HTTPStatus.OK, "text/html", watch_page(run, live=True)
         if path != "/data":
-            return HTTPStatus.NOT_FOUND, "text/plain", "There is only / and /data."
+            return HTTPStatus.NOT_FOUND, "text/plain", "Only / and /data exist."
         if known == [version(run)]:
             return HTTPStatus.NO_CONTENT, "application/json", ""
         return HTTPStatus.OK, "application/json", as_json({**run_data(run), "live": True})
@@ -162,11 +163,11 @@ class _Handler(BaseHTTPRequestHandler):
         self.wfile.write(body)
 
     def log_message(self, format: str, *arguments: Any) -> None:
-        """Nothing: the terminal belongs to whoever trains."""
+        """Keep the terminal quiet."""
 
 
 def start(run: Run, port: int) -> _Server:
-    """A server that is bound and not yet answering; `serve_forever` makes it answer."""
+    """A server bound to its port; `serve_forever` starts answering."""
     try:
         return _Server(run, port)
     except OSError as error:
@@ -177,7 +178,7 @@ def start(run: Run, port: int) -> _Server:
 
 
 def serve(run: Run, port: int, show: bool, say: Callable[[str], None]) -> None:
-    """Answer until Ctrl-C."""
+    """Serve until Ctrl-C."""
     server = start(run, port)
     address = f"http://{ADDRESS}:{server.server_address[1]}/"
     say(f"Watching {run.path} at {address} until Ctrl-C.")

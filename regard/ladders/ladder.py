@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Optional
@@ -11,17 +11,17 @@ from pydantic import TypeAdapter
 
 from regard.config import check
 from regard.data.doctor import examine, refuse_swapped
+from regard.data.line import Line
+from regard.data.parallel import NO_FILES, Parallel, PathLike
 from regard.data.tokenizer import TokenizerSettings
-from regard.data.trees import Heads
 from regard.errors import Interrupted, RegardError, UsageError
 from regard.files import write_json
-from regard.ladders.measure import Lines, Row, fingerprint, measure
-from regard.ladders.report import Result, write_report
+from regard.ladders.measure import Measurement, TestSet, fingerprint, measure
+from regard.ladders.report import VariantResult, write_report
 from regard.ladders.variants import ROWS, Variant, read_variants
 from regard.metrics.text import TextMetrics
-from regard.recipes import Budget
+from regard.recipes import Budget, Config
 from regard.runs.folder import Run
-from regard.runs.prepare import Files, PathLike
 from regard.runs.train import train
 
 PLAIN = TextMetrics()
@@ -29,49 +29,38 @@ PLAIN = TextMetrics()
 
 def ladder(
     variants: Sequence[str] = (),
+    data: Optional[Parallel] = None,
     *,
     output: PathLike,
-    source: Optional[PathLike] = None,
-    target: Optional[PathLike] = None,
-    pairs: Optional[PathLike] = None,
-    source_heads: Optional[PathLike] = None,
-    valid_source: Optional[PathLike] = None,
-    valid_target: Optional[PathLike] = None,
-    valid_pairs: Optional[PathLike] = None,
-    valid_source_heads: Optional[PathLike] = None,
-    test_source: Optional[PathLike] = None,
-    test_target: Optional[PathLike] = None,
-    test_pairs: Optional[PathLike] = None,
-    test_source_heads: Optional[PathLike] = None,
+    valid: Optional[Parallel] = None,
+    test: Optional[Parallel] = None,
     steps: Optional[int] = None,
     epochs: Optional[float] = None,
     minutes: Optional[float] = None,
-    seed: Optional[int] = None,
     settings: Sequence[str] = (),
     metrics: TextMetrics = PLAIN,
     quiet: bool = False,
     say: Callable[[str], None] = print,
-) -> list[Result]:
+) -> list[VariantResult]:
     """Train recipes one after the other and write one table and one picture of them.
 
-    A variant is `RECIPE` or `NAME=RECIPE:path=value,path=value`; without any, the recipes of the
-    story are taken. The same call again trains and measures only what is not done yet. Heads are
-    given to those variants that read them. A variant whose training ends with a problem has no row.
+    A variant is `RECIPE` or `NAME=RECIPE:path=value,path=value`; without any, the default recipes
+    are taken. The same call again trains and measures only what is not done yet. Trees are given to
+    those variants that read them. A variant whose training fails is not measured.
     """
-    seeds = [] if seed is None else [f"training.seed={seed}"]
     ladder = Ladder(
         read_variants(variants),
         Path(output),
-        Files(source, target, pairs, source_heads),
-        Files(valid_source, valid_target, valid_pairs, valid_source_heads),
-        Files(test_source, test_target, test_pairs, test_source_heads),
+        data or NO_FILES,
+        valid or NO_FILES,
+        test or NO_FILES,
         check(Budget, {"steps": steps, "epochs": epochs, "minutes": minutes}),
-        (*seeds, *settings),
+        tuple(settings),
         metrics,
     )
     ladder.check()
-    lines = ladder.lines(say)
-    results: list[Result] = []
+    test_set = ladder.test_set(say)
+    results: list[VariantResult] = []
     for number, variant in enumerate(ladder.variants, 1):
         say(f"{number} of {len(ladder.variants)}: {variant.name}")
         try:
@@ -80,11 +69,12 @@ def ladder(
             raise
         except RegardError as problem:
             say(f"Variant {variant.name}: {problem}")
-            results.append(Result(variant, None, str(problem)))
+            results.append(VariantResult(variant, None, str(problem)))
         else:
-            lines = lines or ladder.held_out(run)
-            results.append(Result(variant, ladder.row(variant, run, lines.seen_by(run), say)))
-        write_report(ladder.output, results, ladder.notes(results, lines))
+            test_set = test_set or ladder.held_out(run)
+            measured = ladder.measurement(variant, run, test_set.read_by(run), say)
+            results.append(VariantResult(variant, measured))
+        write_report(ladder.output, results, ladder.notes(results, test_set))
     return results
 
 
@@ -94,9 +84,9 @@ class Ladder:
 
     variants: tuple[Variant, ...]
     output: Path
-    files: Files
-    valid: Files
-    test: Files
+    data: Parallel
+    valid: Parallel
+    test: Parallel
     budget: Budget
     settings: tuple[str, ...]
     metrics: TextMetrics
@@ -118,17 +108,16 @@ class Ladder:
                     f"{name} is a language model and translates nothing: leave it out."
                 )
         seeds = {config.training.seed for config in configs.values()}
-        if len(seeds) > 1 and not (self.valid.given() or self.test.given()):
+        if len(seeds) > 1 and not (self.valid or self.test):
             raise UsageError(
                 "Variants of different seeds would hold out different pairs: give files to measure "
                 "on, such as --test-source and --test-target."
             )
         self._check_folders()
-        self.files.open("")
-        if self.valid.given():
+        self.data.open("")
+        if self.valid:
             self.valid.open("valid-")
-        if readers := [name for name, config in configs.items() if config.reads_heads]:
-            self._check_heads(readers[0])
+        self._check_annotations(configs)
 
     def _check_folders(self) -> None:
         if self.output.exists() and not self.output.is_dir():
@@ -137,74 +126,68 @@ class Ladder:
             if not Run.exists(self.output / variant.name):
                 Run.check_free(self.output / variant.name)
 
-    def _check_heads(self, name: str) -> None:
-        """Read all trees once; the first variants may read none, and not find what is wrong."""
-        parts = {"": self.files, "valid-": self.valid, "test-": self.test}
-        given = {part: files for part, files in parts.items() if files.given()}
-        missing = [
-            f"--{part}source-heads" for part, files in given.items() if files.source_heads is None
-        ]
-        if missing:
-            raise UsageError(
-                f"{name} reads the dependency tree of each source line: give "
-                f"{' and '.join(missing)}."
-            )
-        for part, files in given.items():
-            files.open(part).check()
+    def _check_annotations(self, configs: Mapping[str, Config]) -> None:
+        """Read all annotations once: the first variants may read none, and not find errors."""
+        parts = {"": self.data, "valid-": self.valid, "test-": self.test}
+        given = {part: data for part, data in parts.items() if data}
+        for name, config in configs.items():
+            for kind in config.annotations:
+                missing = [
+                    f"--{part}{kind.option}"
+                    for part, data in given.items()
+                    if kind not in data.annotations
+                ]
+                if missing:
+                    raise UsageError(
+                        f"{name} reads {kind.description}: give {' and '.join(missing)}."
+                    )
+        if any(config.annotations for config in configs.values()):
+            for part, data in given.items():
+                data.open(part).check()
 
-    def lines(self, say: Callable[[str], None]) -> Optional[Lines]:
+    def test_set(self, say: Callable[[str], None]) -> Optional[TestSet]:
         """What all variants are measured on; None if it will be held out of the training data."""
         chosen, part, remark = self.test, "test-", "."
-        if not self.test.given():
+        if not self.test:
             chosen, part, remark = self.valid, "valid-", f", the validation data: {WHY_NOT_TEST}"
-        if not chosen.given():
+        if not chosen:
             return None
         pairs = chosen.open(part)
-        for note in pairs.check().sentences():
-            say(note)
-        refuse_swapped(examine(self.files.open("")).profile, pairs, "the files to measure on")
         usable = list(pairs)
-        return Lines(
-            [pair.source for pair in usable],
-            [pair.target for pair in usable],
-            f"Measured on {len(usable):,} pairs of {_names(chosen)}{remark}",
-            None if chosen.source_heads is None else [pair.heads or () for pair in usable],
-        )
+        assert pairs.report is not None
+        for note in pairs.report.sentences():
+            say(note)
+        profile = examine(self.data.open("")).profile
+        refuse_swapped(profile, usable, "the files to measure on")
+        return TestSet(usable, f"Measured on {len(usable):,} pairs of {_names(chosen)}{remark}")
 
-    def held_out(self, run: Run) -> Lines:
-        """Without any files to measure on, the pairs that the first variant did not train on."""
-        sources, references = run.validation_text()
-        origin = f"Measured on {len(sources):,} pairs, held out of the training data: "
-        return Lines(
-            sources, references, origin + WHY_NOT_TEST, self._heads_of(sources, references)
-        )
+    def held_out(self, run: Run) -> TestSet:
+        """Without any files to measure on, the pairs that the first variant did not train on.
 
-    def _heads_of(self, sources: Sequence[str], references: Sequence[str]) -> Optional[list[Heads]]:
-        """The trees of some training pairs; the run that held them out may not have kept any."""
-        if self.files.source_heads is None:
-            return None
-        wanted = list(zip(sources, references, strict=True))
-        heads: dict[tuple[str, str], Heads] = dict.fromkeys(wanted, ())
-        for pair in self.files.open(""):
-            if (pair.source, pair.target) in heads:
-                heads[pair.source, pair.target] = pair.heads or ()
-        return [heads[each] for each in wanted]
+        Their annotations are looked up, since that variant may read none.
+        """
+        held = run.validation_pairs()
+        sources = dict[tuple[str, str], Line]()
+        if self.data.annotations:
+            wanted = {pair.texts for pair in held}
+            sources = {
+                pair.texts: pair.source for pair in self.data.open("") if pair.texts in wanted
+            }
+        origin = f"Measured on {len(held):,} pairs, held out of the training data: "
+        return TestSet(
+            [pair._replace(source=sources.get(pair.texts, pair.source)) for pair in held],
+            origin + WHY_NOT_TEST,
+        )
 
     def train(self, variant: Variant, quiet: bool) -> Run:
         """The run of a variant, trained to the end of its budget."""
         owner = self._tokenizer_owner(variant)
-        trees = variant.config(self.settings).reads_heads
+        kinds = variant.config(self.settings).annotations
         return train(
             variant.recipe,
+            self.data.only(kinds),
             run=self.output / variant.name,
-            source=self.files.source,
-            target=self.files.target,
-            pairs=self.files.pairs,
-            source_heads=self.files.source_heads if trees else None,
-            valid_source=self.valid.source,
-            valid_target=self.valid.target,
-            valid_pairs=self.valid.pairs,
-            valid_source_heads=self.valid.source_heads if trees else None,
+            valid=self.valid.only(kinds) or None,
             tokenizer=None if owner == variant else self.output / owner.name,
             steps=self.budget.steps,
             epochs=self.budget.epochs,
@@ -223,40 +206,42 @@ class Ladder:
         settings = variant.config(self.settings).tokenizer
         return settings.changed(sampling=0.0)
 
-    def row(self, variant: Variant, run: Run, lines: Lines, say: Callable[[str], None]) -> Row:
-        """What was measured of these weights and lines before, or is measured now."""
+    def measurement(
+        self, variant: Variant, run: Run, test_set: TestSet, say: Callable[[str], None]
+    ) -> Measurement:
+        """The measurement of these weights on this test set, taken now unless it was before."""
         path = self.output / ROWS / f"{variant.name}.json"
         checkpoint = run.checkpoints(say).best()
         assert checkpoint is not None
-        kept = _read_row(path)
-        if kept is not None and kept.fingerprint == fingerprint(checkpoint, lines, self.metrics):
+        kept = _read_measurement(path)
+        if kept is not None and kept.fingerprint == fingerprint(checkpoint, test_set, self.metrics):
             return kept
         say(f"Measuring {variant.name}.")
-        row = measure(run, lines, self.metrics, say)
+        measured = measure(run, test_set, self.metrics, say)
         path.parent.mkdir(exist_ok=True)
-        write_json(path, asdict(row))
-        return row
+        write_json(path, asdict(measured))
+        return measured
 
-    def notes(self, results: Sequence[Result], lines: Optional[Lines]) -> list[str]:
+    def notes(self, results: Sequence[VariantResult], test_set: Optional[TestSet]) -> list[str]:
         """What the reader of the table has to know of how it was made."""
-        failed = [result.variant.name for result in results if result.row is None]
+        failed = [result.variant.name for result in results if result.measured is None]
         done, every = len(results) - len(failed), len(self.variants)
         ((unit, amount),) = self.budget.model_dump(exclude_none=True).items()
         notes = [
             f"All {every} variants are done."
             if done == every
             else f"{done} of {every} variants so far.",
-            f"Each was trained for {amount:,.10g} {unit} on {_names(self.files)}.",
+            f"Each was trained for {amount:,.10g} {unit} on {_names(self.data)}.",
         ]
         if failed:
             notes.insert(1, f"Not trained: {', '.join(failed)}; the same command tries again.")
-        if lines is not None:
-            notes.append(lines.origin)
+        if test_set is not None:
+            notes.append(test_set.origin)
         if self.settings:
             notes.append(f"Settings of all variants: {', '.join(self.settings)}.")
         variants = [result.variant for result in results]
         if readers := [
-            variant.name for variant in variants if variant.config(self.settings).reads_heads
+            variant.name for variant in variants if variant.config(self.settings).annotations
         ]:
             notes.append(f"Given the dependency trees of the sources too: {', '.join(readers)}.")
         owners = {variant.name: self._tokenizer_owner(variant).name for variant in variants}
@@ -265,7 +250,8 @@ class Ladder:
         if others:
             notes.append(
                 f"The tokenizer is that of {first}, but not for {', '.join(others)}: tokens/s and "
-                "perplexity a piece do not compare with the others, BLEU and perplexity a word do."
+                "perplexity per piece do not compare with the others; scores and perplexity per "
+                "word do."
             )
         return notes
 
@@ -273,14 +259,14 @@ class Ladder:
 WHY_NOT_TEST = "it also chose the checkpoints, but no test files were given."
 
 
-def _names(files: Files) -> str:
-    given = [path for path in (files.source, files.target, files.pairs) if path is not None]
+def _names(data: Parallel) -> str:
+    given = [path for path in (data.source, data.target, data.pairs) if path is not None]
     return " and ".join(Path(path).name for path in given)
 
 
-def _read_row(path: Path) -> Optional[Row]:
+def _read_measurement(path: Path) -> Optional[Measurement]:
     """What was written before; what cannot be read is measured again."""
     try:
-        return TypeAdapter(Row).validate_json(path.read_bytes())
+        return TypeAdapter(Measurement).validate_json(path.read_bytes())
     except (OSError, ValueError):
         return None

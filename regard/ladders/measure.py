@@ -1,4 +1,4 @@
-"""What is measured of a trained run: size, speed, perplexity, and BLEU by length."""
+"""What is measured of a trained run: size, speed, perplexity, and a score by length."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import random
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import cycle, islice
 from statistics import fmean, median
 from typing import Optional
@@ -17,55 +17,67 @@ import numpy as np
 import torch
 
 from regard.config import override
+from regard.data.line import Line, Pair
 from regard.data.store import Batches
 from regard.data.tokenizers import Tokenizers
-from regard.data.trees import Heads
-from regard.metrics.text import Score, TextMetrics, bleu, piece_perplexity, word_perplexity
+from regard.metrics.base import Metric, Score
+from regard.metrics.perplexity import piece_perplexity, word_perplexity
+from regard.metrics.table import metrics_for
+from regard.metrics.text import TextMetrics
 from regard.nn.fast.prepare import prepare_for_search
-from regard.predict import Predictor
-from regard.processes.pool import cores
+from regard.predict import BATCH_TOKENS, Predictor
+from regard.processes.cores import cores
 from regard.runs.folder import Run
 from regard.training.checkpoint import Checkpoint
 
-METHOD = 2
-"""Goes up when a number comes to mean something else, so that all rows are measured anew."""
+METHOD = 3
+"""Increases when a number changes its meaning, so that everything is measured again."""
 
-WIDE = 5
-"""The beam of the second BLEU; the first is greedy."""
+BEAM = 5
+"""Of the second search; the first is greedy."""
 
-MOST_BUCKETS = 4
-FEWEST_LINES = 20
-"""BLEU of fewer lines says nothing."""
+MAX_BUCKETS = 4
+BUCKET_MIN_LINES = 20
+"""The score of fewer lines is too noisy to report."""
 
-LONGEST_TIMING = 10.0
-"""Seconds after which a measurement of speed ends."""
-
-FEWEST_BATCHES = 3
-TOGETHER = 64
-WHOLE = 2**31
-"""Tokens a batch, so many that whatever is given is one batch."""
+TIMING_MAX_SECONDS = 10.0
+TIMING_MIN_BATCHES = 3
+TIMING_BATCH = 64
+UNLIMITED_TOKENS = 2**31
+"""Tokens per batch: whatever the predictor is given becomes one batch."""
 
 
 @dataclass(frozen=True)
-class Lines:
-    """The pairs that all variants are measured on, and a sentence that says what they are.
+class TestSet:
+    """The pairs that all variants are measured on, and a sentence about where they come from."""
 
-    The heads of the source words are for those variants that read them.
-    """
-
-    sources: list[str]
-    references: list[str]
+    pairs: list[Pair]
     origin: str
-    heads: Optional[list[Heads]] = None
 
-    def seen_by(self, run: Run) -> Lines:
-        """Without heads, unless the run reads them."""
-        return self if run.config.reads_heads else replace(self, heads=None)
+    @property
+    def sources(self) -> list[Line]:
+        return [pair.source for pair in self.pairs]
+
+    @property
+    def texts(self) -> list[str]:
+        """The sources without their annotations."""
+        return [pair.source.text for pair in self.pairs]
+
+    @property
+    def references(self) -> list[str]:
+        return [pair.target.text for pair in self.pairs]
+
+    def read_by(self, run: Run) -> TestSet:
+        """Without the annotations that the run does not read."""
+        if run.config.annotations:
+            return self
+        plain = [pair._replace(source=Line(pair.source.text)) for pair in self.pairs]
+        return TestSet(plain, self.origin)
 
 
 @dataclass(frozen=True)
 class Estimate:
-    """A score and half the width of its 95 % confidence interval, which one line does not give."""
+    """A score and half the width of its 95 % confidence interval; a single line has none."""
 
     value: float
     margin: Optional[float]
@@ -82,72 +94,78 @@ class Bucket:
     shortest: int
     longest: int
     lines: int
-    bleu: Estimate
+    score: Estimate
 
     @property
     def range(self) -> str:
-        few, many = self.shortest, self.longest
-        return f"{few}" if few == many else f"{few}–{many}"
+        shortest, longest = self.shortest, self.longest
+        return f"{shortest}" if shortest == longest else f"{shortest}–{longest}"
 
 
 @dataclass(frozen=True)
-class Row:
-    """All numbers of one variant; the fingerprint says of which weights and which lines."""
+class Measurement:
+    """All numbers of one variant; the fingerprint identifies the weights and the test set."""
 
     fingerprint: str
     checkpoint: int
     parameters: int
     tokenizer: str
     steps: int
-    minutes: Optional[float]  # none if training ended before the first record of the journal
+    minutes: Optional[float]  # None if training ended before the first record of the journal
     tokens_per_second: Optional[float]
     perplexity: float
-    word_perplexity: Optional[float]  # none if some lines were too long to be read whole
+    word_perplexity: Optional[float]  # None if some lines were truncated
+    metric: str  # the label of the metric of the scores below
     greedy: Estimate
     beam: Estimate
     by_length: tuple[Bucket, ...]
     signature: str
-    one_at_a_time: float  # sentences a second
-    many_at_a_time: float
+    speed_single: float  # sentences/s, batches of one
+    speed_batched: float
 
 
-def fingerprint(checkpoint: Checkpoint, lines: Lines, metrics: TextMetrics) -> str:
-    """Changes whenever the weights, the lines or the way of scoring do."""
+def fingerprint(checkpoint: Checkpoint, test_set: TestSet, metrics: TextMetrics) -> str:
+    """Changes whenever the weights, the test set or the way of scoring do."""
     known: list[object] = [
         METHOD,
         checkpoint.manifest,
-        lines.sources,
-        lines.references,
+        [pair.lines for pair in test_set.pairs],
         metrics.model_dump(),
     ]
-    if lines.heads is not None:
-        known.append(lines.heads)
     return hashlib.sha256(json.dumps(known, sort_keys=True).encode()).hexdigest()
 
 
-def measure(run: Run, lines: Lines, metrics: TextMetrics, say: Callable[[str], None]) -> Row:
-    """Every number of a trained run; the lines have heads if it reads them."""
+def measure(
+    run: Run, test_set: TestSet, metrics: TextMetrics, say: Callable[[str], None]
+) -> Measurement:
+    """Every number of a trained run, on a test set with the annotations that it reads."""
     model, checkpoint = run.model(say)
-    sides, search, trees = run.tokenizers(), run.config.search, run.config.reads_heads
+    sides, search = run.tokenizers(), run.config.search
     parameters = sum(parameter.numel() for parameter in model.parameters())
     model = prepare_for_search(model)
     greedy = override(search, ["beam=1", "best=1", "scored=false"])
-    wide = override(search, [f"beam={WIDE}", "best=1", "scored=true"])
-    draft, translate = (
-        Predictor(model, sides, each, workers=cores(), reads_heads=trees) for each in (greedy, wide)
+    wide = override(search, [f"beam={BEAM}", "best=1", "scored=true"])
+    draft, translate, timed = (
+        Predictor(
+            model, sides, each, tokens, run.config.length_limit, workers, run.config.annotations
+        )
+        for each, tokens, workers in (
+            (greedy, BATCH_TOKENS, cores()),
+            (wide, BATCH_TOKENS, cores()),
+            (greedy, UNLIMITED_TOKENS, 1),
+        )
     )
-    drafts = draft(lines.sources, lines.heads)
-    outputs = translate(lines.sources, lines.heads)
-    best = bleu(outputs, lines.references, metrics)
-    by_piece, by_word = _perplexities(translate, lines)
-    if translate.cut:
-        say(f"Only the first {translate.length_limit} pieces of some long lines were read.")
+    drafts, outputs = draft(test_set.sources), translate(test_set.sources)
+    metric = metrics_for(run.config.writes, metrics)[0]
+    best = metric.score(test_set.texts, outputs, test_set.references)
+    by_piece, by_word = _perplexities(translate, test_set)
+    if translate.truncated:
+        say(f"Truncated some long lines to their first {translate.length_limit} pieces.")
     steps = run.checkpoints(say).steps()[-1]
     speed, minutes = _training_time(run, sides, steps)
-    timed = Predictor(model, sides, greedy, WHOLE, reads_heads=trees)
-    alone, together = _decoding_speeds(timed, lines)
-    return Row(
-        fingerprint=fingerprint(checkpoint, lines, metrics),
+    single, batched = _decoding_speeds(timed, test_set)
+    return Measurement(
+        fingerprint=fingerprint(checkpoint, test_set, metrics),
         checkpoint=checkpoint.step,
         parameters=parameters,
         tokenizer=_describe(run, sides),
@@ -156,12 +174,13 @@ def measure(run: Run, lines: Lines, metrics: TextMetrics, say: Callable[[str], N
         tokens_per_second=speed,
         perplexity=by_piece,
         word_perplexity=by_word,
-        greedy=_estimate(bleu(drafts, lines.references, metrics)),
+        metric=metric.label,
+        greedy=_estimate(metric.score(test_set.texts, drafts, test_set.references)),
         beam=_estimate(best),
-        by_length=_by_length(outputs, lines, metrics),
+        by_length=_by_length(metric, outputs, test_set),
         signature=best.signature,
-        one_at_a_time=alone,
-        many_at_a_time=together,
+        speed_single=single,
+        speed_batched=batched,
     )
 
 
@@ -169,49 +188,48 @@ def _estimate(score: Score) -> Estimate:
     return Estimate(score.value, score.margin)
 
 
-def _by_length(outputs: Sequence[str], lines: Lines, metrics: TextMetrics) -> tuple[Bucket, ...]:
-    words = [len(line.split()) for line in lines.sources]
+def _by_length(metric: Metric, outputs: Sequence[str], test_set: TestSet) -> tuple[Bucket, ...]:
+    words = [len(line.split()) for line in test_set.texts]
     buckets = []
-    for places in length_buckets(words):
-        score = bleu(
-            [outputs[place] for place in places],
-            [lines.references[place] for place in places],
-            metrics,
+    for indices in length_buckets(words):
+        sources, written, references = (
+            [lines[index] for index in indices]
+            for lines in (test_set.texts, outputs, test_set.references)
         )
-        counts = [words[place] for place in places]
-        buckets.append(Bucket(min(counts), max(counts), len(places), _estimate(score)))
+        score = metric.score(sources, written, references)
+        counts = [words[index] for index in indices]
+        buckets.append(Bucket(min(counts), max(counts), len(indices), _estimate(score)))
     return tuple(buckets)
 
 
 def length_buckets(lengths: Sequence[int]) -> list[list[int]]:
-    """The places of all lengths in groups of about equal size, the shortest first.
+    """The indices of all lengths in groups of about equal size, the shortest first.
 
     Equal lengths stay together. If a group would be too small, there are fewer of them.
     """
-    for number in range(MOST_BUCKETS, 1, -1):
+    for number in range(MAX_BUCKETS, 1, -1):
         shares = np.arange(1, number + 1) / number
         edges = np.unique(np.quantile(lengths, shares, method="lower"))
         group_of = np.searchsorted(edges, lengths)
         groups = [np.flatnonzero(group_of == group).tolist() for group in range(len(edges))]
-        if min(map(len, groups)) >= FEWEST_LINES:
+        if min(map(len, groups)) >= BUCKET_MIN_LINES:
             return groups
     return [list(range(len(lengths)))]
 
 
-def _perplexities(predictor: Predictor, lines: Lines) -> tuple[float, Optional[float]]:
-    """A piece and a word; only the second compares models with different tokenizers."""
-    pairs = zip(lines.sources, lines.references, strict=True)
-    scored = list(predictor.score(pairs, lines.heads))
-    by_word = None if predictor.cut else word_perplexity(scored, lines.references).value
+def _perplexities(predictor: Predictor, test_set: TestSet) -> tuple[float, Optional[float]]:
+    """Per piece and per word; only the second compares models with different tokenizers."""
+    scored = list(predictor.score(pair.lines for pair in test_set.pairs))
+    by_word = None if predictor.truncated else word_perplexity(scored, test_set.references).value
     return piece_perplexity(scored).value, by_word
 
 
 def _training_time(
     run: Run, sides: Tokenizers, steps: int
 ) -> tuple[Optional[float], Optional[float]]:
-    """Target tokens a second (the median), and the minutes that the updates took.
+    """Target tokens per second (the median), and the minutes that the updates took.
 
-    The journal holds speeds, so the minutes follow from the mean number of tokens in a step.
+    The journal holds speeds, so the minutes follow from the mean number of tokens per step.
     """
     records = [record for record in run.journal if record["event"] == "train"]
     speeds = [record["tokens_per_second"] for record in records]
@@ -224,37 +242,34 @@ def _training_time(
     return median(speeds), seconds / 60
 
 
-def _decoding_speeds(predictor: Predictor, lines: Lines) -> tuple[float, float]:
-    """One sentence at a time, and many."""
-    heads = None if lines.heads is None else dict(zip(lines.sources, lines.heads, strict=True))
-
-    def translate(batch: list[str]) -> list[str]:
-        return predictor(batch, None if heads is None else [heads[line] for line in batch])
-
+def _decoding_speeds(predictor: Predictor, test_set: TestSet) -> tuple[float, float]:
+    """Sentences per second, one at a time and in batches."""
     with _one_thread():
-        alone, together = (decoding_speed(translate, lines.sources, n) for n in (1, TOGETHER))
-    return alone, together
+        single, batched = (
+            decoding_speed(predictor, test_set.sources, size) for size in (1, TIMING_BATCH)
+        )
+    return single, batched
 
 
 def decoding_speed(
-    predictor: Callable[[list[str]], list[str]], lines: Sequence[str], size: int
+    predictor: Callable[[list[Line]], list[str]], lines: Sequence[Line], size: int
 ) -> float:
-    """Sentences a second from text to text, `size` lines at a time, after one batch to warm up."""
-    batches = _of_like_length(lines, size)
+    """Sentences per second from text to text in batches of `size`, after one to warm up."""
+    batches = _similar_length_batches(lines, size)
     predictor(batches[0])
     done, began = 0, time.perf_counter()
-    for batch in islice(cycle(batches), max(FEWEST_BATCHES, len(batches))):
+    for batch in islice(cycle(batches), max(TIMING_MIN_BATCHES, len(batches))):
         predictor(batch)
         done += 1
-        if done >= FEWEST_BATCHES and time.perf_counter() - began > LONGEST_TIMING:
+        if done >= TIMING_MIN_BATCHES and time.perf_counter() - began > TIMING_MAX_SECONDS:
             break
     return done * size / (time.perf_counter() - began)
 
 
-def _of_like_length(lines: Sequence[str], size: int) -> list[list[str]]:
-    """Full batches, some lines twice if need be, in an order that favours no length."""
+def _similar_length_batches(lines: Sequence[Line], size: int) -> list[list[Line]]:
+    """Full batches, repeating some lines if need be, in an order that favours no length."""
     count = -(-len(lines) // size) * size
-    ranked = sorted(islice(cycle(lines), count), key=len)
+    ranked = sorted(islice(cycle(lines), count), key=lambda line: len(line.text))
     batches = [ranked[start : start + size] for start in range(0, count, size)]
     random.Random(1).shuffle(batches)
     return batches

@@ -1,4 +1,4 @@
-"""The table and the picture of a ladder as Markdown, HTML, SVG and JSON files."""
+"""The table and the figure of a ladder as Markdown, HTML, SVG, PNG and JSON files."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from html import escape
 from pathlib import Path
 from typing import Optional
 
-from regard.drawing.ladder import draw
+from regard.drawing.ladder import Bar, ladder_svg, save_ladder
 from regard.files import write_json, write_text
-from regard.ladders.measure import TOGETHER, WIDE, Row
+from regard.ladders.measure import BEAM, TIMING_BATCH, Estimate, Measurement
 from regard.ladders.variants import Variant
 
 STYLE = """
@@ -28,44 +28,69 @@ th,td{border-color:#30363d}}
 
 
 @dataclass(frozen=True)
-class Result:
-    """A variant and what was measured of it, or the problem that ended its training."""
+class VariantResult:
+    """A variant and its measurement, or the problem that ended its training."""
 
     variant: Variant
-    row: Optional[Row]
+    measured: Optional[Measurement]
     problem: str = ""
 
 
 @dataclass(frozen=True)
 class Table:
-    """Cells of plain text under a heading; the first line is the head.
+    """Cells of plain text under a title; the first row is the header.
 
-    In a line with fewer cells than that, the last one stands for the rest.
+    In a row with fewer cells than the header, the last one spans the rest.
     """
 
     title: str
     cells: Sequence[Sequence[str]]
 
 
-def write_report(folder: Path, results: Sequence[Result], notes: Sequence[str]) -> None:
-    """Write ladder.md, ladder.html, ladder.svg and ladder.json; `notes` say what was done."""
-    measured = [(each.variant.name, each.row) for each in results if each.row is not None]
-    picture = draw([(name, row.beam, row.by_length) for name, row in measured])
+def write_report(folder: Path, results: Sequence[VariantResult], notes: Sequence[str]) -> None:
+    """Write ladder.md, .html, .svg, .png and .json; `notes` say how the numbers were made."""
+    measured = [(each.variant.name, each.measured) for each in results if each.measured is not None]
+    title = f"{_label(results)} (beam {BEAM})"
+    bars = [_bar(name, found) for name, found in measured]
+    lengths = [bucket.range for bucket in measured[0][1].by_length] if measured else []
     tables = [_numbers(results)]
     if measured:
-        tables.append(_lengths(measured))
-    said = [*notes, *_explanations(results)]
+        tables.append(_lengths(title, measured))
+    told = [*notes, *_explanations(results)]
     variants = [
-        {**asdict(each.variant), **(asdict(each.row) if each.row else {"problem": each.problem})}
+        {
+            **asdict(each.variant),
+            **(asdict(each.measured) if each.measured else {"problem": each.problem}),
+        }
         for each in results
     ]
-    write_json(folder / "ladder.json", {"notes": said, "variants": variants})
-    write_text(folder / "ladder.svg", picture)
-    write_text(folder / "ladder.md", _markdown(tables, said))
-    write_text(folder / "ladder.html", _page(tables, said, picture))
+    write_json(folder / "ladder.json", {"notes": told, "variants": variants})
+    for ending in ("svg", "png"):
+        save_ladder(folder / f"ladder.{ending}", title, bars, lengths)
+    write_text(folder / "ladder.md", _markdown(tables, told, title))
+    write_text(folder / "ladder.html", _page(tables, told, ladder_svg(title, bars, lengths)))
 
 
-def _numbers(results: Sequence[Result]) -> Table:
+def _label(results: Sequence[VariantResult]) -> str:
+    """The metric of all variants, which are measured on the same lines."""
+    labels = dict.fromkeys(each.measured.metric for each in results if each.measured)
+    return " / ".join(labels) or "score"
+
+
+def _bar(name: str, measured: Measurement) -> Bar:
+    by_length = [bucket.score.value for bucket in measured.by_length]
+    return Bar(name, measured.beam.value, _interval(measured.beam), by_length)
+
+
+def _interval(score: Estimate) -> Optional[tuple[float, float]]:
+    """The confidence interval, as far as percentages go."""
+    if score.margin is None:
+        return None
+    return max(0.0, score.value - score.margin), min(100.0, score.value + score.margin)
+
+
+def _numbers(results: Sequence[VariantResult]) -> Table:
+    label = _label(results)
     head = [
         "variant",
         "parameters",
@@ -73,43 +98,42 @@ def _numbers(results: Sequence[Result]) -> Table:
         "steps",
         "minutes",
         "training tokens/s",
-        "perplexity a piece",
-        "perplexity a word",
-        "BLEU greedy",
-        f"BLEU beam {WIDE}",
+        "perplexity per piece",
+        "perplexity per word",
+        f"{label} greedy",
+        f"{label} beam {BEAM}",
         "sentences/s, batch 1",
-        f"sentences/s, batch {TOGETHER}",
+        f"sentences/s, batch {TIMING_BATCH}",
     ]
     return Table("All variants", [head, *map(_cells, results)])
 
 
-def _cells(result: Result) -> list[str]:
-    row = result.row
-    if row is None:
+def _cells(result: VariantResult) -> list[str]:
+    found = result.measured
+    if found is None:
         return [result.variant.name, result.problem]
     return [
         result.variant.name,
-        f"{row.parameters:,}",
-        row.tokenizer,
-        f"{row.steps:,}",
-        _number(row.minutes),
-        _number(row.tokens_per_second),
-        _number(row.perplexity),
-        _number(row.word_perplexity),
-        str(row.greedy),
-        str(row.beam),
-        _number(row.one_at_a_time),
-        _number(row.many_at_a_time),
+        f"{found.parameters:,}",
+        found.tokenizer,
+        f"{found.steps:,}",
+        _number(found.minutes),
+        _number(found.tokens_per_second),
+        _number(found.perplexity),
+        _number(found.word_perplexity),
+        str(found.greedy),
+        str(found.beam),
+        _number(found.speed_single),
+        _number(found.speed_batched),
     ]
 
 
-def _lengths(measured: Sequence[tuple[str, Row]]) -> Table:
+def _lengths(title: str, measured: Sequence[tuple[str, Measurement]]) -> Table:
     """All variants are measured on the same lines, so the buckets are the same."""
-    title = f"BLEU (beam {WIDE}) by number of source words"
     buckets = measured[0][1].by_length
     head = ["variant", *(f"{each.range} ({each.lines:,} lines)" for each in buckets)]
-    rows = ([name, *(str(each.bleu) for each in row.by_length)] for name, row in measured)
-    return Table(title, [head, *rows])
+    rows = ([name, *(str(each.score) for each in found.by_length)] for name, found in measured)
+    return Table(f"{title} by number of source words", [head, *rows])
 
 
 def _number(value: Optional[float]) -> str:
@@ -120,27 +144,29 @@ def _number(value: Optional[float]) -> str:
     return f"{value:,.0f}" if value >= 1000 else f"{value:.1f}" if value >= 100 else f"{value:.2f}"
 
 
-def _explanations(results: Sequence[Result]) -> list[str]:
+def _explanations(results: Sequence[VariantResult]) -> list[str]:
     variants = [
         f"{variant.name} is {variant.recipe} with {', '.join(variant.settings) or 'no change'}."
         for variant in (each.variant for each in results)
         if variant != Variant(variant.name, variant.name)
     ]
-    signatures = dict.fromkeys(each.row.signature for each in results if each.row)
+    signatures = dict.fromkeys(
+        f"{each.measured.metric}: {each.measured.signature}" for each in results if each.measured
+    )
     return [
         *variants,
-        "Minutes are those of the updates alone; tokens are target pieces, the median of training.",
-        "Sentences/s are of greedy search from text to text, in one process of one thread.",
-        "± is half of a 95 % confidence interval, by bootstrap.",
-        *(f"BLEU: {signature}" for signature in signatures),
+        "Minutes count the updates only; tokens/s are target pieces, the median over training.",
+        "Sentences/s: greedy search from text to text, in one process with one thread.",
+        "± is half the width of a 95 % confidence interval, by bootstrap.",
+        *signatures,
     ]
 
 
-def _markdown(tables: Sequence[Table], notes: Sequence[str]) -> str:
+def _markdown(tables: Sequence[Table], notes: Sequence[str], title: str) -> str:
     numbers, *others = (_markdown_table(table) for table in tables)
-    said = "\n".join(f"- {_plain(note)}" for note in notes)
-    picture = "![BLEU of each variant, and by length](ladder.svg)"
-    return "\n\n".join(["# Ladder", numbers, picture, *others, "## Notes", said]) + "\n"
+    listed = "\n".join(f"- {_plain(note)}" for note in notes)
+    figure = f"![{_plain(title)} of each variant, and by length](ladder.svg)"
+    return "\n\n".join(["# Ladder", numbers, figure, *others, "## Notes", listed]) + "\n"
 
 
 def _markdown_table(table: Table) -> str:
@@ -152,18 +178,18 @@ def _markdown_table(table: Table) -> str:
 
 
 def _plain(text: str) -> str:
-    """Text that Markdown shows as it is, in one line."""
+    """Text that Markdown shows literally, on one line."""
     return re.sub(r"([\\`*<|\[])", r"\\\1", " ".join(text.split()))
 
 
-def _page(tables: Sequence[Table], notes: Sequence[str], picture: str) -> str:
+def _page(tables: Sequence[Table], notes: Sequence[str], figure: str) -> str:
     numbers, *others = (_html_table(table) for table in tables)
-    said = "".join(f"<li>{escape(note)}</li>" for note in notes)
+    listed = "".join(f"<li>{escape(note)}</li>" for note in notes)
     return (
         '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
         f"<title>Ladder</title><style>{STYLE}</style></head><body><h1>Ladder</h1>"
-        f"{numbers}{picture}{''.join(others)}<h2>Notes</h2><ul>{said}</ul></body></html>\n"
+        f"{numbers}{figure}{''.join(others)}<h2>Notes</h2><ul>{listed}</ul></body></html>\n"
     )
 
 

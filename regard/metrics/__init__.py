@@ -1,1 +1,1 @@
-"""Scores of outputs against references; every score carries the signature that makes it one."""
+"""Scores of outputs against references; each carries a signature that says how it was computed."""

@@ -1,4 +1,4 @@
-"""Alignment error rate: how far word alignments are from those that people made."""
+"""Alignment error rate: how far word alignments are from manual ones."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from regard.errors import UsageError
-from regard.metrics.text import Score
+from regard.metrics.base import Score
 
 Links = frozenset[tuple[int, int]]
 """Pairs of a source word and a target word, counted from 0."""
@@ -17,29 +17,29 @@ _LINK = re.compile(r"([0-9]{1,9})([-p?])([0-9]{1,9})")
 
 @dataclass(frozen=True)
 class Gold:
-    """The alignment of a sentence pair by people: links that are sure, and all that are possible.
+    """The manual alignment of a sentence pair: its sure links, and all possible ones.
 
-    Every sure link is possible too (Och & Ney 2003).
+    Every sure link is also possible (Och & Ney 2003).
     """
 
     sure: Links
     possible: Links
 
 
-def parse_gold(line: str, first: int = 0, turned: bool = False) -> Gold:
-    """Pharaoh text: `3-4` is sure, `3p4` or `3?4` merely possible.
+def parse_gold(line: str, first: int = 0, swapped: bool = False) -> Gold:
+    """Pharaoh format: `3-4` is sure, `3p4` or `3?4` merely possible.
 
-    `first` is the number of the first word. `turned`: the target word stands first.
+    `first` is the index of the first word. `swapped`: the target word comes first in each link.
     """
     sure, possible = set(), set()
     for part in line.split():
         match = _LINK.fullmatch(part)
         if match is None or min(int(match[1]), int(match[3])) < first:
             raise UsageError(
-                f"'{part[:40]}' is not a link of two words: write them as 3-4, or 3p4 if possible."
+                f"'{part[:40]}' is not a link of two words: write 3-4, or 3p4 if possible."
             )
         link = (int(match[1]) - first, int(match[3]) - first)
-        link = link[::-1] if turned else link
+        link = link[::-1] if swapped else link
         possible.add(link)
         if match[2] == "-":
             sure.add(link)
@@ -47,7 +47,7 @@ def parse_gold(line: str, first: int = 0, turned: bool = False) -> Gold:
 
 
 def pharaoh(links: Iterable[tuple[int, int]]) -> str:
-    """Links as text: 0-0 1-2 2-1."""
+    """Links in Pharaoh format: 0-0 1-2 2-1."""
     return " ".join(f"{source}-{target}" for source, target in sorted(links))
 
 
@@ -62,9 +62,10 @@ def error_rate(found: Sequence[Links], gold: Sequence[Gold]) -> float:
 
 
 def alignment_scores(found: Sequence[Links], gold: Sequence[Gold], how: str) -> list[Score]:
-    """Error rate, precision and recall in per cent; `how` says how the links were found."""
+    """Error rate, precision and recall in per cent; `how` says how the links were made."""
     links = sum(map(len, found))
-    sure, possible = (sum(len(getattr(each, name)) for each in gold) for name in KINDS)
+    sure = sum(len(each.sure) for each in gold)
+    possible = sum(len(each.possible) for each in gold)
     both = list(zip(found, gold, strict=True))
     precision = sum(len(a & g.possible) for a, g in both) / links if links else 0.0
     recall = sum(len(a & g.sure) for a, g in both) / sure if sure else 0.0
@@ -74,6 +75,3 @@ def alignment_scores(found: Sequence[Links], gold: Sequence[Gold], how: str) -> 
         Score("alignment precision", 100 * precision, f"of:possible|{counts}"),
         Score("alignment recall", 100 * recall, f"of:sure|{counts}"),
     ]
-
-
-KINDS = ("sure", "possible")

@@ -10,6 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from regard.config import Settings
+from regard.data.annotations import Kinds
 from regard.data.batch import BOS, Batch, Padded
 from regard.nn.output import Loss, Output
 from regard.nn.state import State
@@ -51,9 +52,9 @@ class Family(Settings):
         return True
 
     @property
-    def reads_trees(self) -> bool:
-        """Whether its positions are places in the dependency tree of the source."""
-        return False
+    def annotations(self) -> Kinds:
+        """What its models read of the source besides the text."""
+        return ()
 
     @property
     def length_limit(self) -> Optional[int]:

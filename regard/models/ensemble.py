@@ -13,6 +13,7 @@ import torch
 from pydantic import Field
 from torch import Tensor, nn
 
+from regard.data.annotations import Kinds
 from regard.data.batch import Padded
 from regard.models.base import Decoder, Encoded, Encoder, EncoderDecoder, Family
 from regard.models.convolutional import ByteNetConfig, ConvolutionalConfig
@@ -38,8 +39,8 @@ class EnsembleConfig(Family):
     member: Member = TransformerConfig()
 
     @property
-    def reads_trees(self) -> bool:
-        return self.member.reads_trees
+    def annotations(self) -> Kinds:
+        return self.member.annotations
 
     @property
     def length_limit(self) -> Optional[int]:

@@ -7,6 +7,7 @@ from typing import Any, Literal, Optional, cast
 from pydantic import Field, model_validator
 from torch import Tensor, nn
 
+from regard.data.annotations import DependencyTree, Kinds
 from regard.data.batch import Padded
 from regard.models.base import Decoder, Encoded, Encoder, EncoderDecoder, Family
 from regard.nn.attention import KeysValues, additive_mask
@@ -47,11 +48,11 @@ class TransformerConfig(BlockConfig, Family):
     @property
     def decoder(self) -> BlockConfig:
         """Of the decoder's layers: the target has no tree."""
-        return self.changed(position="sinusoidal") if self.reads_trees else self
+        return self.changed(position="sinusoidal") if self.position == "syntax" else self
 
     @property
-    def reads_trees(self) -> bool:
-        return self.position == "syntax"
+    def annotations(self) -> Kinds:
+        return (DependencyTree,) if self.position == "syntax" else ()
 
     @property
     def length_limit(self) -> Optional[int]:
@@ -107,7 +108,7 @@ class TransformerEncoder(Encoder):
     def __init__(self, config: TransformerConfig, tokens: nn.Embedding) -> None:
         super().__init__()
         self.embedding = config.embedding(tokens)
-        self.order: Order = TreeOrder(config.width) if config.reads_trees else LineOrder()
+        self.order: Order = TreeOrder(config.width) if config.annotations else LineOrder()
         self.layers = nn.ModuleList(
             SelfLayer(config, mixer, number)
             for number, mixer in enumerate(in_turn(config.mixers, config.layers))

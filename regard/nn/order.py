@@ -6,6 +6,7 @@ from abc import ABC, abstractmethod
 
 from torch import Tensor, nn
 
+from regard.data.annotations import DependencyTree
 from regard.data.batch import Padded
 from regard.errors import RegardError
 from regard.nn.mixers.context import FullSequence
@@ -52,8 +53,9 @@ class TreeOrder(Order):
 
 
 def _heads(source: Padded) -> Tensor:
-    if source.heads is None:
+    heads = source.annotations.get(DependencyTree.name)
+    if heads is None:
         raise RegardError(
-            "This model reads the dependency tree of each source line: give its heads."
+            "This model reads the dependency tree of each source line: give it with the line."
         )
-    return source.heads
+    return heads

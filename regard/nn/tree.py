@@ -1,7 +1,7 @@
 """Dependency trees as tensors: the depth of a position, and the distance between two of them.
 
-Both read `Padded.heads` (B, T) and work on all rows and positions at once; the only loop goes up
-the tree, one level at a time.
+Both read `Padded.annotations["tree"]` (B, T) and work on all rows and positions at once; the only
+loop goes up the tree, one level at a time.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from regard.data.batch import GOES_ON
+from regard.data.annotations import INSIDE_WORD
 
 
 def tree_depths(heads: Tensor) -> Tensor:
@@ -35,7 +35,7 @@ def _lineage(heads: Tensor) -> Tensor:
     position's own or above it, else 0."""
     rows, length = heads.shape
     positions = torch.arange(length, device=heads.device)
-    first = torch.where(heads == GOES_ON, 0, positions).cummax(dim=1).values  # of the word
+    first = torch.where(heads == INSIDE_WORD, 0, positions).cummax(dim=1).values  # of the word
     nowhere = heads.new_full((rows, 1), length)  # a column beyond the last, above every root
     above = torch.where(heads < 0, nowhere, first.gather(1, heads.clamp(min=0)))
     above = torch.cat([above, nowhere], dim=1)

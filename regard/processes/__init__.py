@@ -1,1 +1,1 @@
-"""Cores, memory, worker pools and the processes that train together."""
+"""Cores, memory, worker pools, and the processes that train a model together."""

@@ -1,4 +1,5 @@
-"""How much memory there is, so that asking for more fails instead of killing the process."""
+"""How much memory is free, a limit that turns the lack of it into an error, and how to recognise
+that error."""
 
 from __future__ import annotations
 
@@ -8,13 +9,30 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Optional
 
+import torch
+
+_NO_MEMORY = (
+    "can't allocate memory",
+    "not enough memory",
+    "out of memory",
+    "could not create a primitive",  # oneDNN, when there is no room for a kernel's code
+)
+
+
+def out_of_memory(error: BaseException) -> bool:
+    """Whether an error means that memory ran out, in any of the ways torch reports it."""
+    if isinstance(error, (MemoryError, torch.OutOfMemoryError)):
+        return True
+    text = str(error).lower()
+    return isinstance(error, RuntimeError) and any(words in text for words in _NO_MEMORY)
+
 
 @contextmanager
 def bounded_memory(processes: int) -> Iterator[None]:
-    """Let an allocation fail that this machine cannot serve, with so many processes alike.
+    """Make an allocation fail if it exceeds this process's share of the free memory.
 
-    Linux promises more memory than there is and later kills a process without a word; an error
-    can be answered, by a smaller batch or a plain sentence. Does nothing on other systems.
+    Linux promises more memory than there is and later kills a process without a message; an error
+    can be handled, by a smaller batch or a plain sentence. Does nothing on other systems.
     """
     free = _free_memory()
     if free is None:
@@ -34,7 +52,7 @@ def bounded_memory(processes: int) -> Iterator[None]:
 
 
 def _free_memory() -> Optional[int]:
-    """Bytes that can still be had, swap included; None where there is no way to know."""
+    """Free bytes, including swap; None where the system does not tell."""
     if not sys.platform.startswith("linux"):
         return None
     meminfo = Path("/proc/meminfo")
@@ -43,13 +61,13 @@ def _free_memory() -> Optional[int]:
     try:
         most = (group / "memory.max").read_text().strip()
         used = int((group / "memory.current").read_text())
-        used -= _number(group / "memory.stat", "inactive_file")  # files that were read: given back
+        used -= _number(group / "memory.stat", "inactive_file")  # page cache: can be reclaimed
         return free if most == "max" else max(0, min(free, int(most) - used))
-    except (OSError, ValueError):  # not in a group of its own
+    except (OSError, ValueError):  # not in a control group of its own
         return free
 
 
 def _number(path: Path, name: str) -> int:
-    """What a file of the system gives under a name; under /proc it is in kB."""
+    """The number after a name in a file of the system; under /proc it is in kB."""
     lines = (line.split() for line in path.read_text().splitlines())
     return next((int(words[1]) for words in lines if words and words[0] == name), 0)

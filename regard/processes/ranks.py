@@ -1,133 +1,108 @@
-"""Data-parallel training: each process takes some rows of every batch and gradients are summed."""
+"""Data-parallel training: each process takes some rows of every batch, and gradients are summed."""
 
 from __future__ import annotations
 
 import os
-import subprocess
 import sys
-import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import timedelta
 from itertools import count
 from pathlib import Path
+from types import TracebackType
+from typing import Optional
 
 import torch
 import torch.distributed as distributed
 from torch import Tensor
-from torch.distributed.distributed_c10d import PrefixStore
+from torch.distributed.distributed_c10d import PrefixStore, Store
 from torch.distributed.rendezvous import rendezvous
 
 from regard.data.batch import Batch
 from regard.errors import RegardError
 
-PATIENCE = timedelta(hours=24)
-"""How long processes that have met wait for one that still works, as on a large corpus; a dead one
-is noticed at once."""
+COLLECTIVE_TIMEOUT = timedelta(hours=24)
+"""How long a process waits for one that is still working, such as preparing a large corpus; a dead
+process is noticed immediately."""
+
+RENDEZVOUS_FILE = "REGARD_RENDEZVOUS"
+"""Environment variable of the processes that regard itself starts: the file they meet at."""
+
+TEXT_BYTES = 200
+"""Longest text that `gather_text` transmits."""
 
 
-class Lost(RegardError):
-    """Another process is gone, and perhaps has said why."""
+class PeerLost(RegardError):
+    """Another process of the group is gone; it may have reported why."""
+
+
+def error_file(rendezvous_file: Path) -> Path:
+    """Where a process that regard started leaves its error, for the first process to report."""
+    return rendezvous_file.with_suffix(".error")
 
 
 @dataclass(frozen=True)
 class Ranks:
-    """This process among its peers, as torchrun has set them up; alone it costs nothing."""
+    """This process among the processes of its group; a group of one costs nothing.
+
+    As a context manager it leaves the group at the end.
+    """
 
     rank: int = 0
     size: int = 1
 
     @staticmethod
-    def join() -> Ranks:
-        """Meet the other processes that torchrun started, if it did."""
-        size = int(os.environ.get("WORLD_SIZE", "1"))
+    def join(
+        environment: Mapping[str, str] = os.environ, check: Callable[[], None] = lambda: None
+    ) -> Ranks:
+        """Join the group that the environment describes: that of torchrun or of regard itself.
+
+        RANK and WORLD_SIZE are those of torchrun. `check` is called while the others have not
+        arrived yet, and may raise.
+        """
+        size = int(environment.get("WORLD_SIZE", "1"))
         if size == 1:
             return Ranks()
-        if not distributed.is_initialized():
-            with _together():
-                _meet(size)
-        return Ranks(distributed.get_rank(), size)
-
-    @staticmethod
-    def meet(
-        place: Path, rank: int, size: int, peers: Sequence[subprocess.Popen[bytes]] = ()
-    ) -> Ranks:
-        """Meet at a file the processes that `with_peers` started.
-
-        Once the group is being formed nothing can be noticed any more, so all wait here first.
-        """
-        if sys.platform.startswith("linux"):
-            os.environ.setdefault("GLOO_SOCKET_IFNAME", "lo")  # they are all on this machine
-        store, _, _ = next(rendezvous(f"file://{place}", rank, size))
-        store.set(f"here {rank}", "yes")
-        while not store.check([f"here {number}" for number in range(size)]):
-            if any(peer.poll() is not None for peer in peers):
-                raise Lost(
-                    "A further process of this run could not begin: free some memory, or set "
-                    "training.processes=1."
-                )
-            time.sleep(0.02)
-        with _together():
+        if distributed.is_initialized():
+            return Ranks(distributed.get_rank(), size)
+        rank = int(environment["RANK"])
+        file = environment.get(RENDEZVOUS_FILE)
+        with _errors_as_peer_lost():
+            store = _torchrun_store() if file is None else _file_store(Path(file), rank, size)
+            _await_all(store, rank, size, check)
             distributed.init_process_group(
-                "gloo", store=store, rank=rank, world_size=size, timeout=PATIENCE
+                "gloo", store=store, rank=rank, world_size=size, timeout=COLLECTIVE_TIMEOUT
             )
         return Ranks(rank, size)
 
-    @contextmanager
-    def with_peers(self, run: Path, size: int) -> Iterator[Ranks]:
-        """`size` processes of one thread each, of which this is the first.
+    def __enter__(self) -> Ranks:
+        return self
 
-        Threads in one process wait for each other at every operation, processes once a step: so
-        other programs disturb them far less (docs/performance.md). Where torchrun has started
-        processes there are no others.
-        """
-        if self.size > 1 or size == 1:
-            yield self
-            return
-        threads = torch.get_num_threads()
-        torch.set_num_threads(1)
-        environment = {**os.environ, "OMP_NUM_THREADS": "1"}
-        with tempfile.TemporaryDirectory(prefix="regard-") as folder:
-            place = Path(folder) / "meeting"
-            arguments = [sys.executable, "-m", "regard.peer", str(run), str(place)]
-            peers: list[subprocess.Popen[bytes]] = []
-            try:
-                for rank in range(1, size):
-                    peers.append(
-                        subprocess.Popen(
-                            [*arguments, str(rank), str(size), str(os.getpid())],
-                            env=environment,
-                            stdin=subprocess.DEVNULL,
-                            start_new_session=True,  # Ctrl-C reaches the first, which tells them
-                        )
-                    )
-                yield Ranks.meet(place, 0, size, peers)
-            except BaseException as error:
-                for peer in peers:
-                    peer.terminate()
-                told = Path(f"{place}.problem")
-                if isinstance(error, Lost) and told.exists():
-                    raise RegardError(told.read_text(encoding="utf-8")) from None
-                raise
-            finally:
-                if distributed.is_initialized():
-                    distributed.destroy_process_group()
-                for peer in peers:
-                    peer.wait()
-                torch.set_num_threads(threads)
+    def __exit__(
+        self,
+        kind: Optional[type[BaseException]],
+        error: Optional[BaseException],
+        trace: Optional[TracebackType],
+    ) -> None:
+        """Leave the group; before the others notice, an error is left for the first to report."""
+        file = os.environ.get(RENDEZVOUS_FILE)
+        if file and isinstance(error, RegardError) and not isinstance(error, PeerLost):
+            error_file(Path(file)).write_text(str(error), encoding="utf-8")
+        if self.size > 1 and distributed.is_initialized():
+            distributed.destroy_process_group()
 
     @property
     def first(self) -> bool:
         return self.rank == 0
 
-    def part(self, batch: Batch) -> Batch:
-        """This process's rows of a batch; none if it has fewer rows than there are processes."""
+    def local_rows(self, batch: Batch) -> Batch:
+        """This process's rows of a batch; none if there are fewer rows than processes."""
         return batch if self.size == 1 else batch.rows(self.rank, None, self.size)
 
     def all_reduce_gradients(self, parameters: Sequence[Tensor], extra: Tensor) -> Tensor:
-        """Sum all gradients over the processes, and `extra` numbers along with them."""
+        """Sum all gradients over the processes, and the numbers in `extra` with them."""
         if self.size == 1:
             return extra
         gradients = [p.grad if p.grad is not None else torch.zeros_like(p) for p in parameters]
@@ -141,23 +116,23 @@ class Ranks:
     def all_reduce(self, tensor: Tensor) -> None:
         """Sum a tensor over the processes, in place."""
         if self.size > 1:
-            with _together():
+            with _errors_as_peer_lost():
                 distributed.all_reduce(tensor)
 
     def broadcast(self, values: Sequence[float]) -> list[float]:
-        """What the first process says, for all."""
+        """The first process's values, in every process."""
         if self.size == 1:
             return list(values)
         tensor = torch.tensor(values, dtype=torch.float64)
-        with _together():
+        with _errors_as_peer_lost():
             distributed.broadcast(tensor, src=0)
         return tensor.tolist()
 
     def gather_text(self, text: str) -> list[str]:
-        """What each process says, cut to 200 bytes."""
-        said = text.encode()[:200]
-        rows = torch.zeros(self.size, 200)
-        rows[self.rank, : len(said)] = torch.tensor(list(said), dtype=torch.float32)
+        """The text of every process, each truncated to TEXT_BYTES."""
+        encoded = text.encode()[:TEXT_BYTES]
+        rows = torch.zeros(self.size, TEXT_BYTES)
+        rows[self.rank, : len(encoded)] = torch.tensor(list(encoded), dtype=torch.float32)
         self.all_reduce(rows)
         return [
             bytes(int(byte) for byte in row if byte).decode(errors="replace")
@@ -166,42 +141,49 @@ class Ranks:
 
     def barrier(self) -> None:
         if self.size > 1:
-            with _together():
+            with _errors_as_peer_lost():
                 distributed.barrier()
 
-    def leave(self) -> None:
-        if self.size > 1:
-            distributed.destroy_process_group()
+
+_joined = count()
 
 
-_meetings = count()
+def _torchrun_store() -> Store:
+    """torchrun's store, under a prefix that is used for one group only.
 
-
-def _meet(size: int) -> None:
-    """Form the group at a place of its own in torchrun's store.
-
-    The store outlives the processes, and after a restart gloo would find the addresses of the
-    dead there, so that it fails or hangs (seen with torch 2.13; akin to pytorch issue 135712).
+    The store outlives the processes, and after a restart gloo would find the addresses of dead
+    processes in it and fail or hang (seen with torch 2.13; akin to pytorch issue 135712).
     """
-    store, rank, _ = next(rendezvous("env://"))
-    place = f"regard/{os.environ.get('TORCHELASTIC_RESTART_COUNT', '0')}/{next(_meetings)}"
-    distributed.init_process_group(
-        "gloo",
-        store=PrefixStore(place, store),
-        rank=rank,
-        world_size=size,
-        timeout=PATIENCE,
-    )
+    store, _, _ = next(rendezvous("env://"))
+    restarts = os.environ.get("TORCHELASTIC_RESTART_COUNT", "0")
+    return PrefixStore(f"regard/{restarts}/{next(_joined)}", store)
+
+
+def _file_store(file: Path, rank: int, size: int) -> Store:
+    """A store in a file, for processes on one machine."""
+    if sys.platform.startswith("linux"):
+        os.environ.setdefault("GLOO_SOCKET_IFNAME", "lo")
+    store, _, _ = next(rendezvous(f"file://{file}", rank, size))
+    return store
+
+
+def _await_all(store: Store, rank: int, size: int, check: Callable[[], None]) -> None:
+    """Wait until every process has arrived: once gloo forms the group, a process that died before
+    joining would go unnoticed."""
+    store.set(f"here {rank}", "yes")
+    while not store.check([f"here {number}" for number in range(size)]):
+        check()
+        time.sleep(0.02)
 
 
 @contextmanager
-def _together() -> Iterator[None]:
-    """What torch says when a process is lost, in words for a person."""
+def _errors_as_peer_lost() -> Iterator[None]:
+    """Turn torch's errors about a lost process into one sentence."""
     try:
         yield
     except RuntimeError as error:
         reason = str(error).splitlines()[0]
-        raise Lost(
-            f"Another process of this run was lost ({reason}): the same command goes on from the "
-            "last checkpoint."
+        raise PeerLost(
+            f"Another process of this run was lost ({reason}): run the same command again to "
+            "continue from the last checkpoint."
         ) from None

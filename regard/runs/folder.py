@@ -20,6 +20,7 @@ from regard.config import check
 from regard.data.batch import PAD
 from regard.data.doctor import Profile
 from regard.data.lexicon import likely_targets
+from regard.data.line import Pair
 from regard.data.store import Store
 from regard.data.tokenizers import Tokenizers
 from regard.errors import RegardError, UsageError
@@ -29,7 +30,7 @@ from regard.models.shortlist import Shortlisted
 from regard.models.weights import collect, install
 from regard.nn.fast.prepare import prepare_for_search, quantize
 from regard.predict import BATCH_TOKENS, Predictor
-from regard.processes.pool import cores
+from regard.processes.cores import cores
 from regard.recipes import Config
 from regard.search.base import Search
 from regard.training.checkpoint import Checkpoint, Checkpoints
@@ -186,17 +187,10 @@ class Run:
             return False
         return True
 
-    def validation_text(self, lines: Optional[int] = None) -> tuple[list[str], list[str]]:
-        """Sources and targets of the validation data, the first `lines` of them."""
+    def validation_pairs(self, count: Optional[int] = None) -> list[Pair]:
+        """The first `count` pairs of the validation data, or all of them."""
         store = self.store("valid")
-        return store.text(np.arange(min(len(store), lines or len(store))))
-
-    def validation_heads(self, lines: Optional[int] = None) -> Optional[list[list[int]]]:
-        """The heads of the words of those sources, if the model reads them."""
-        store = self.store("valid")
-        if store.heads is None:
-            return None
-        return [store.word_heads(row) for row in range(min(len(store), lines or len(store)))]
+        return store.pairs(np.arange(min(len(store), count or len(store))))
 
     @property
     def alignment_heads(self) -> Optional[dict[str, Any]]:
@@ -274,7 +268,8 @@ class Run:
             search or self.config.search,
             batch_tokens=batch_tokens,
             workers=workers,
-            reads_heads=self.config.reads_heads,
+            annotations=self.config.annotations,
+            length_limit=self.config.length_limit,
         )
 
     def _shortlisted(

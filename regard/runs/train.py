@@ -3,115 +3,122 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Optional
 
 from regard.config import check, differences, override
+from regard.data.parallel import Parallel, PathLike
 from regard.data.store import Batches
-from regard.drawing.curves import draw_curves
+from regard.drawing.curves import save_curves
 from regard.errors import Interrupted, RegardError, UsageError
 from regard.models.base import Model
 from regard.processes.memory import bounded_memory
+from regard.processes.peers import with_peers
 from regard.processes.ranks import Ranks
 from regard.recipes import Budget, Config, find_recipe
 from regard.runs.folder import Run
-from regard.runs.prepare import Files, PathLike, prepare, read_data
+from regard.runs.prepare import prepare, read_data
 from regard.runs.validate import validator
 from regard.training.display import Display
+from regard.training.records import Records
+from regard.training.timing import seconds_per_step
 from regard.training.trainer import Trainer
 
 
 def train(
     recipe: Optional[str] = None,
+    data: Optional[Parallel] = None,
     *,
     run: PathLike,
-    source: Optional[PathLike] = None,
-    target: Optional[PathLike] = None,
-    pairs: Optional[PathLike] = None,
-    source_heads: Optional[PathLike] = None,
-    valid_source: Optional[PathLike] = None,
-    valid_target: Optional[PathLike] = None,
-    valid_pairs: Optional[PathLike] = None,
-    valid_source_heads: Optional[PathLike] = None,
+    valid: Optional[Parallel] = None,
     tokenizer: Optional[PathLike] = None,
     steps: Optional[int] = None,
     epochs: Optional[float] = None,
     minutes: Optional[float] = None,
-    save_every: Optional[int] = None,
-    seed: Optional[int] = None,
     settings: Sequence[str] = (),
     quiet: bool = False,
 ) -> Run:
-    """Train a recipe on parallel text into a run folder; an existing run is gone on with.
+    """Train a recipe on parallel text into a run folder; an existing run is resumed.
 
-    A language model is trained on a target alone.
-    With `run` alone, a run that was begun is resumed from its folder.
+    A language model is trained on a target alone. Without `valid`, some pairs are held out.
+    With `run` alone, an existing run is resumed from its folder.
     """
-    ranks = Ranks.join()
-    display = Display(quiet=quiet or not ranks.first)
-    files = Files(source, target, pairs, source_heads)
-    valid = Files(valid_source, valid_target, valid_pairs, valid_source_heads)
     path = Path(run)
-    config = _config(recipe, steps, epochs, minutes, save_every, seed, settings)
-    if config is None and not Run.exists(path):
-        raise UsageError("Give a recipe, such as tiny, and the files to train on.")
-    if config is not None and not files.given():
-        needed = "--source and --target, or --pairs" if config.reads_source else "--target"
-        raise UsageError(f"Give the files to train on: {needed}.")
+    with Ranks.join() as ranks:
+        display = Display(quiet=quiet or not ranks.first)
+        if not ranks.first:
+            return _follow(path, ranks, display)
+        with ExitStack() as stack:
+            with _reporting_failure(ranks):
+                config = _config(recipe, steps, epochs, minutes, settings)
+                prepared = _prepared(path, config, data, valid, tokenizer, display)
+                experiment = stack.enter_context(prepared)
+                processes = experiment.processes()
+            together = stack.enter_context(with_peers(ranks, path, processes))
+            together.broadcast([READY])
+            return train_rank(experiment, together, display)
+
+
+READY, FAILED = 1.0, 0.0
+"""What the first process broadcasts once the run can be trained, or cannot be."""
+
+
+@contextmanager
+def _reporting_failure(ranks: Ranks) -> Iterator[None]:
+    """Let the other processes end when the first one cannot prepare the run."""
     try:
-        if ranks.first:
-            with (
-                _prepared(path, config, files, valid, tokenizer, display, ranks) as experiment,
-                ranks.with_peers(path, experiment.processes()) as all_ranks,
-            ):
-                return train_rank(experiment, all_ranks, display)
-        (ready,) = ranks.broadcast([0.0])
-        if not ready:
-            raise RegardError("The first process could not begin and has said why.")
-        return train_rank(Run.open(path), ranks, display)
-    finally:
-        ranks.leave()
+        yield
+    except BaseException:
+        ranks.broadcast([FAILED])
+        raise
+
+
+def _follow(path: Path, ranks: Ranks, display: Display) -> Run:
+    """What every process but the first does: wait until the run is ready, then train it."""
+    (ready,) = ranks.broadcast([FAILED])
+    if ready != READY:
+        raise RegardError("The first process could not start and has reported why.")
+    return train_rank(Run.open(path), ranks, display)
 
 
 @contextmanager
 def _prepared(
     path: Path,
     config: Optional[Config],
-    files: Files,
-    valid: Files,
+    data: Optional[Parallel],
+    valid: Optional[Parallel],
     tokenizer: Optional[PathLike],
     display: Display,
-    ranks: Ranks,
 ) -> Iterator[Run]:
-    """The run, locked and ready to train, of which the other processes are told.
+    """The run, locked and ready to train.
 
-    Wrong use leaves no new run behind, so that the command can be put right and given again.
+    A usage error leaves no new run behind, so that the command can be corrected and repeated.
     """
-    ready = False
-    begun: Optional[Run] = None
+    if config is None and not Run.exists(path):
+        raise UsageError("Give a recipe, such as tiny, and the files to train on.")
+    if config is not None and not data:
+        needed = "--source and --target, or --pairs" if config.reads_source else "--target"
+        raise UsageError(f"Give the files to train on: {needed}.")
+    created: Optional[Run] = None
     try:
         if Run.exists(path):
-            run, reading = _again(path, config), None
+            run, checked = _existing(path, config), None
         else:
             assert config is not None
+            assert data is not None
             Run.check_free(path)
-            reading = read_data(config, files, valid, display)
-            run = begun = Run.create(path, config)
+            checked = read_data(config, data, valid, display)
+            run = created = Run.create(path, config)
         with run.locked():
-            if reading is None and files.given():
-                reading = read_data(run.config, files, valid, display)
-            prepare(run, reading, tokenizer, display)
-            ready = True
-            ranks.broadcast([1.0])
+            if checked is None and data:
+                checked = read_data(run.config, data, valid, display)
+            prepare(run, checked, tokenizer, display)
             yield run
     except UsageError:
-        if begun is not None:
-            begun.discard()
+        if created is not None:
+            created.discard()
         raise
-    finally:
-        if not ready:
-            ranks.broadcast([0.0])
 
 
 def _config(
@@ -119,11 +126,9 @@ def _config(
     steps: Optional[int],
     epochs: Optional[float],
     minutes: Optional[float],
-    save_every: Optional[int],
-    seed: Optional[int],
     settings: Sequence[str],
 ) -> Optional[Config]:
-    """The complete config that was asked for; None if nothing but a run was given."""
+    """The complete config, with all overrides; None if only a run was given."""
     budget = {"steps": steps, "epochs": epochs, "minutes": minutes}
     given = {name: value for name, value in budget.items() if value is not None}
     if len(given) > 1:
@@ -131,114 +136,107 @@ def _config(
             f"Give one budget only, not {' and '.join('--' + name for name in given)}."
         )
     if recipe is None:
-        if given or save_every is not None or seed is not None or settings:
-            raise UsageError("Give the recipe too, as when the run was begun.")
+        if given or settings:
+            raise UsageError("Give the recipe too, as when the run was started.")
         return None
-    assignments = []
-    if save_every is not None:
-        assignments.append(f"training.save_every={save_every}")
-    if seed is not None:
-        assignments.append(f"training.seed={seed}")
-    config = override(find_recipe(recipe), [*assignments, *settings])
+    config = override(find_recipe(recipe), settings)
     if given:
         config = config.changed(budget=check(Budget, given))
     return config
 
 
-def _again(path: Path, config: Optional[Config]) -> Run:
-    """The run that is there, if it has the same config."""
+def _existing(path: Path, config: Optional[Config]) -> Run:
+    """The existing run, if it has the same config."""
     run = Run.open(path)
     if config is not None and (changes := differences(run.config, config)):
         raise UsageError(
-            f"{path} was begun with other settings ({'; '.join(changes)}): give the same ones to "
-            "go on with it, or another --run to begin anew."
+            f"{path} was started with other settings ({'; '.join(changes)}): give the same ones "
+            "to resume it, or another --run to start a new one."
         )
     return run
 
 
 def train_rank(run: Run, ranks: Ranks, display: Display) -> Run:
-    """What each process of a prepared run does."""
-    sides = run.tokenizers()
-    config = run.config
-    model = run.build_model(sides)
-    batches = Batches(
-        run.store("train"), config.batch, sides, config.training.seed, config.tokenizer.sampling
-    )
-    checkpoints = run.checkpoints(display.note)
-    if ranks.first:
-        checkpoints.prepare()
-    ranks.barrier()
-    trainer = Trainer(
-        model,
-        batches,
-        config.training,
-        0,
-        validator(run, sides),
-        checkpoints,
-        run.journal,
-        display,
-        run.identity(),
-        ranks,
-    )
-    with bounded_memory(ranks.size):
-        trainer.steps = _plan(run, trainer, batches, ranks, display)
-    checkpoint = checkpoints.latest()
-    if checkpoint is not None:
-        run.check_matches(checkpoint)
-        trainer.resume(checkpoint)
-    elif ranks.first:
-        run.journal.rewind(0)  # of a beginning that was killed before it saved anything
-    _say_beginning(run, model, trainer, display)
+    """What each process does with a prepared run."""
+    trainer = _trainer(run, ranks, display)
+    _resume(run, trainer)
+    _announce(run, trainer)
     with bounded_memory(ranks.size):
         progress = trainer.run()
     if ranks.first:
-        with suppress(OSError):  # what is trained is saved, and a full disk only lacks its picture
-            draw_curves(run.journal, run.path / "curves.svg")
+        with suppress(OSError):  # the training is saved; a full disk only costs its figure
+            save_curves(run.path / "curves.svg", run.journal.curves(), "step")
         if progress.finished:
             display.note(
                 f"Trained {progress.step:,} steps; best at step {progress.best_step:,}. "
                 f"The curves are in {run.path / 'curves.svg'}."
             )
-    if trainer.stop_signal is not None and not progress.finished:
-        text = f"Saved at step {progress.step:,}: the same command goes on from there."
-        raise Interrupted(text, trainer.stop_signal)
+    if trainer.signals.number is not None and not progress.finished:
+        text = f"Saved at step {progress.step:,}: run the same command to continue."
+        raise Interrupted(text, trainer.signals.number)
     return run
 
 
-def _say_beginning(run: Run, model: Model, trainer: Trainer, display: Display) -> None:
-    size = sum(parameter.numel() for parameter in model.parameters())
-    pairs = len(run.store("train"))
+def _trainer(run: Run, ranks: Ranks, display: Display) -> Trainer:
+    """The trainer of a run, once the number of steps is known."""
+    sides, config = run.tokenizers(), run.config
+    model = run.build_model(sides)
+    seed, sampling = config.training.seed, config.tokenizer.sampling
+    batches = Batches(run.store("train"), config.batch, sides, seed, sampling)
+    records = Records(run.checkpoints(display.note), run.journal, display, run.identity())
+    if ranks.first:
+        records.checkpoints.prepare()
+    ranks.barrier()
+    with bounded_memory(ranks.size):
+        steps = _plan(run, model, batches, ranks, display)
+    return Trainer(model, batches, config.training, steps, validator(run, sides), records, ranks)
+
+
+def _resume(run: Run, trainer: Trainer) -> None:
+    """Continue from the latest checkpoint, if there is one."""
+    checkpoint = trainer.records.checkpoints.latest()
+    if checkpoint is not None:
+        run.check_matches(checkpoint)
+        trainer.resume(checkpoint)
+    elif trainer.ranks.first:
+        run.journal.rewind(0)  # of an earlier start that ended before it saved anything
+
+
+def _announce(run: Run, trainer: Trainer) -> None:
+    note = trainer.records.display.note
     if trainer.progress.finished:
-        display.note(f"{run.path} is finished: there is nothing left to train.")
+        note(f"{run.path} is finished: there is nothing left to train.")
     elif trainer.progress.step:
-        display.note(f"Going on with {run.path} at step {trainer.progress.step:,}.")
+        note(f"Resuming {run.path} at step {trainer.progress.step:,}.")
     else:
-        display.note(
-            f"Training {run.config.model.kind} of {size:,} parameters on {pairs:,} pairs for "
-            f"{trainer.steps:,} steps into {run.path}."
+        size = sum(parameter.numel() for parameter in trainer.model.parameters())
+        note(
+            f"Training {run.config.model.kind} of {size:,} parameters on "
+            f"{len(run.store('train')):,} pairs for {trainer.steps:,} steps into {run.path}."
         )
 
 
-def _plan(run: Run, trainer: Trainer, batches: Batches, ranks: Ranks, display: Display) -> int:
-    """The budget in steps, decided once and kept, so that the run stays reproducible."""
-    budget = run.config.budget
-    (shared,) = ranks.broadcast([float(run.steps or 0)])
-    if shared:
-        return int(shared)
+def _plan(run: Run, model: Model, batches: Batches, ranks: Ranks, display: Display) -> int:
+    """The budget in steps, decided once and stored, so that the run stays reproducible."""
+    budget, settings = run.config.budget, run.config.training
+    (steps,) = ranks.broadcast([float(run.steps or 0)])
+    if steps:
+        return int(steps)
     if budget.minutes is not None:
+        most = min(30.0, budget.minutes * 1.5)
         with display.waiting("measuring how long a step takes"):
-            seconds = trainer.rehearse(min(30.0, budget.minutes * 1.5))
+            seconds = seconds_per_step(model, batches, settings, ranks, display.note, most)
         steps = budget.minutes * 60 * TRAINING_SHARE / seconds
     elif budget.epochs is not None:
-        steps = budget.epochs * batches.epoch_batches() / run.config.training.accumulate
+        steps = budget.epochs * batches.epoch_batches() / settings.accumulate
     else:
         assert budget.steps is not None
         steps = budget.steps
-    (shared,) = ranks.broadcast([max(1.0, round(steps))])
+    (steps,) = ranks.broadcast([max(1.0, round(steps))])
     if ranks.first:
-        run.save_steps(int(shared))
-    return int(shared)
+        run.save_steps(int(steps))
+    return int(steps)
 
 
 TRAINING_SHARE = 0.9
-"""Of a budget in minutes; the rest is for validating and saving."""
+"""Fraction of a budget in minutes spent on updates; the rest is for validating and saving."""

@@ -7,14 +7,15 @@ from contextlib import suppress
 
 import torch
 
-from regard.data.store import in_order
+from regard.data.line import Line
+from regard.data.store import by_length
 from regard.data.tokenizers import Tokenizers
-from regard.inspection.snapshot import SENTENCES, snapshot
-from regard.metrics.text import quick_score
+from regard.metrics.table import LOSS, quick_score
 from regard.models.base import Model
 from regard.nn.fast.prepare import prepare_for_search
 from regard.predict import Predictor
 from regard.runs.folder import Run
+from regard.runs.snapshot import SENTENCES, snapshot
 from regard.training.trainer import Scores
 
 
@@ -25,28 +26,33 @@ def validator(run: Run, sides: Tokenizers) -> Callable[[Model, int], Scores]:
     """
     settings = run.config.training
     store = run.store("valid")
-    wanted = SENTENCES if settings.metric == "loss" else settings.validation_lines
-    sources, references = run.validation_text(wanted)
-    heads = run.validation_heads(wanted)
+    wanted = SENTENCES if settings.metric == LOSS else settings.validation_lines
+    pairs = run.validation_pairs(wanted)
+    references = [pair.target.text for pair in pairs]
     plain = {"beam": 1, "best": 1, "finished": None, "scored": False}
     greedy = run.config.search.changed(**plain)
-    if not run.config.reads_source:
-        sources = [" ".join(line.split()[:3]) for line in references]  # to go on from
+    if not run.config.reads_source:  # the first words are what it continues
+        begun = [Line(" ".join(line.split()[:3])) for line in references]
+        pairs = [pair._replace(source=line) for pair, line in zip(pairs, begun, strict=True)]
 
     @torch.inference_mode()
     def validate(model: Model, step: int) -> Scores:
-        losses = [model(batch) for batch in in_order(store, run.config.batch.tokens)]
+        losses = [model(batch) for batch in by_length(store, run.config.batch.tokens)]
         tokens = sum(loss.tokens for loss in losses)
         scores = {"loss": sum(float(loss.nll.sum()) for loss in losses) / tokens}
-        prepared = prepare_for_search(model)
-        predictor = Predictor(prepared, sides, greedy, reads_heads=run.config.reads_heads)
-        outputs = predictor(sources, heads)
-        if settings.metric != "loss":
-            scores[settings.metric] = quick_score(settings.metric, outputs, references)
-        few = slice(SENTENCES)
-        shown = sources[few], references[few], outputs[few], heads and heads[few]
-        with suppress(OSError):  # a full disk is told of when a checkpoint is saved
-            run.save_snapshot(step, snapshot(predictor, *shown))
+        predictor = Predictor(
+            prepare_for_search(model),
+            sides,
+            greedy,
+            length_limit=run.config.length_limit,
+            annotations=run.config.annotations,
+        )
+        outputs = predictor([pair.source for pair in pairs])
+        if settings.metric != LOSS:
+            texts = [pair.source.text for pair in pairs]
+            scores[settings.metric] = quick_score(settings.metric, texts, outputs, references)
+        with suppress(OSError):  # a full disk is reported when a checkpoint is saved
+            run.save_snapshot(step, snapshot(predictor, pairs[:SENTENCES], outputs[:SENTENCES]))
         return scores
 
     return validate

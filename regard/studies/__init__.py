@@ -1,1 +1,1 @@
-"""Questions about trained models, each measured in a file of its own."""
+"""Studies of trained models: one question per file, answered by measurement."""

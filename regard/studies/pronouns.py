@@ -1,4 +1,4 @@
-"""Which heads know what "it" stands for: measured on riddles whose answer is known."""
+"""Which attention heads resolve the pronoun "it", measured on riddles with a known antecedent."""
 
 from __future__ import annotations
 
@@ -9,76 +9,75 @@ from typing import Optional
 import numpy as np
 from numpy.typing import NDArray
 
-from regard.corpora.grammar import Pair
+from regard.corpora.grammar import Example
+from regard.data.line import Line
+from regard.data.words import Side, merge
 from regard.errors import UsageError
-from regard.inspection import aligning
 from regard.inspection.alignment import every_head
-from regard.inspection.attention import Attention, Kind
-from regard.inspection.words import Side, merge
+from regard.nn.captured import Attention, Kind
 from regard.predict import Predictor
 
 
 @dataclass(frozen=True)
-class Resolving:
-    """A head, counted from 1, and how it looks from the pronoun at the two nouns.
+class ResolvingHead:
+    """An attention head, counted from 1, and how it attends from the pronoun to the two nouns.
 
-    right: the share of riddles in which the noun that the pronoun stands for gets more weight than
-    the other; by chance it is a half. weight: what the right noun gets in the mean.
+    accuracy: share of riddles in which the antecedent gets more weight than the distractor; 0.5 is
+    chance. weight: mean attention weight on the antecedent.
     """
 
     kind: Kind
     layer: int
     head: int
-    right: float
+    accuracy: float
     weight: float
 
 
-def resolving_heads(predictor: Predictor, pairs: Sequence[Pair]) -> list[Resolving]:
-    """All heads that look at the source, best first.
+def resolving_heads(predictor: Predictor, examples: Sequence[Example]) -> list[ResolvingHead]:
+    """Rank all heads that attend to the source, best first; plain sentences are ignored.
 
-    cross: from the German pronoun while it is written. encoder: from the English "it".
+    cross: attention while the German pronoun is generated. encoder: attention from "it".
     """
-    riddles = [pair for pair in pairs if None not in (pair.pronoun, pair.antecedent, pair.rival)]
-    texts = [
-        aligning.Pair(pair.source, pair.target, _heads(pair) if predictor.reads_heads else None)
-        for pair in riddles
+    riddles = [
+        example
+        for example in examples
+        if None not in (example.pronoun, example.antecedent, example.distractor)
     ]
-    found = list(aligning.each_pair(predictor, texts, _between_words, None))
+    pairs = [(Line(riddle.source, riddle.tree), riddle.target) for riddle in riddles]
+    found = list(predictor.attend(pairs, _between_words, None))
     if not riddles or found[0] is None:
-        raise UsageError(
-            "There is no riddle among these pairs: give some with a pronoun to resolve."
-        )
+        raise UsageError("No riddles among these examples: none has a pronoun to resolve.")
     kinds: tuple[Kind, Kind] = ("cross", "encoder")
     ranked = []
     for kind in kinds:
         layers = found[0].of(kind)
-        looked = np.array(
-            [_on_nouns(each, pair, kind) for each, pair in zip(found, riddles, strict=True) if each]
+        weights = np.array(
+            [
+                _on_nouns(attention, riddle, kind)
+                for attention, riddle in zip(found, riddles, strict=True)
+                if attention
+            ]
         )  # (riddles, heads, 2)
-        for number, (layer, head) in enumerate(every_head(layers)):
-            right, other = looked[:, number, 0], looked[:, number, 1]
-            share, weight = float((right > other).mean()), float(right.mean())
-            ranked.append(Resolving(kind, layer, head, share, weight))
-    return sorted(ranked, key=lambda each: (-each.right, -each.weight))
-
-
-def _heads(pair: Pair) -> list[int]:
-    return [head + 1 for head in pair.heads]  # the grammar counts from 0
+        for index, (layer, head) in enumerate(every_head(layers)):
+            antecedent, distractor = weights[:, index, 0], weights[:, index, 1]
+            accuracy = float((antecedent > distractor).mean())
+            ranked.append(ResolvingHead(kind, layer, head, accuracy, float(antecedent.mean())))
+    return sorted(ranked, key=lambda each: (-each.accuracy, -each.weight))
 
 
 def _between_words(attention: Attention, source: Side, target: Side) -> Optional[Attention]:
-    def merged(kind: Kind, looking: Side) -> tuple[NDArray[np.float32], ...]:
+    def merged(kind: Kind, queries: Side) -> tuple[NDArray[np.float32], ...]:
         layers = attention.of(kind)
-        return tuple(merge(layer, looking, source).astype(np.float32) for layer in layers)
+        return tuple(merge(layer, queries, source).astype(np.float32) for layer in layers)
 
     return Attention(cross=merged("cross", target), encoder=merged("encoder", source), decoder=())
 
 
-def _on_nouns(attention: Attention, pair: Pair, kind: Kind) -> NDArray[np.float32]:
-    """(heads, 2): the weights from the pronoun on the right noun and on the other."""
-    assert pair.pronoun is not None
-    nouns = [noun for noun in (pair.antecedent, pair.rival) if noun is not None]
-    english = next(source for source, target in pair.alignment if target == pair.pronoun)
-    row = pair.pronoun if kind == "cross" else english
+def _on_nouns(attention: Attention, riddle: Example, kind: Kind) -> NDArray[np.float32]:
+    """(heads, 2): the weights from the pronoun to the antecedent and to the distractor."""
+    assert riddle.pronoun is not None
+    nouns = [noun for noun in (riddle.antecedent, riddle.distractor) if noun is not None]
+    english = next(source for source, target in riddle.alignment if target == riddle.pronoun)
+    row = riddle.pronoun if kind == "cross" else english
     rows = [layer[:, row, nouns] for layer in attention.of(kind)]
     return np.concatenate(rows) if rows else np.zeros((0, 2), np.float32)

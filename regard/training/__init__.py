@@ -1,1 +1,1 @@
-"""From batches to trained weights, without ever losing what was learned."""
+"""From batches to trained weights: the loop, optimisers, averages, checkpoints, journal."""

@@ -1,9 +1,9 @@
-"""Averages of the weights over training, which translate better than the last weights."""
+"""Averages of the weights over training, which predict better than the last weights."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Literal
 
@@ -16,23 +16,28 @@ from regard.models.weights import collect, install
 
 
 class AverageSettings(Settings):
-    kind: Literal["none", "ema", "last"] = "ema"
-    decay: float = Field(default=0.999, gt=0, lt=1)  # ema: how much of the old stays at a step
-    count: int = Field(default=5, ge=1)  # last: how many snapshots
-    every: int = Field(default=200, ge=1)  # last: steps between two snapshots
+    kind: Literal["none", "ema", "last"] = Field(
+        default="ema",
+        description="No average, an exponential moving average, or the mean of the last snapshots.",
+    )
+    decay: float = Field(
+        default=0.999, gt=0, lt=1, description="ema: weight of the old average in each step."
+    )
+    count: int = Field(default=5, ge=1, description="last: number of snapshots.")
+    every: int = Field(default=200, ge=1, description="last: steps between snapshots.")
 
     def build(self, model: nn.Module) -> Average:
         match self.kind:
             case "none":
-                return Plain(model)
+                return NoAverage(model)
             case "ema":
-                return Moving(model, self.decay)
+                return MovingAverage(model, self.decay)
             case "last":
-                return Last(model, self.count, self.every)
+                return SnapshotAverage(model, self.count, self.every)
 
 
 class Average(ABC):
-    """Follows the weights of a model; `tensors` is what a checkpoint keeps of it."""
+    """Follows the weights of a model; a checkpoint stores its `tensors`."""
 
     def __init__(self, model: nn.Module) -> None:
         self.model = model
@@ -40,15 +45,20 @@ class Average(ABC):
 
     @abstractmethod
     def update(self, step: int) -> None:
-        """Take in the weights after a step."""
+        """Include the weights after a step."""
 
     @abstractmethod
     def weights(self) -> dict[str, Tensor]:
-        """The weights to use."""
+        """The averaged weights."""
+
+    def restore(self, tensors: Mapping[str, Tensor]) -> None:
+        """Continue with the tensors of a checkpoint, on the device of the model."""
+        device = next(iter(collect(self.model).values())).device
+        self.tensors = {name: tensor.to(device) for name, tensor in tensors.items()}
 
     @contextmanager
     def applied(self) -> Iterator[None]:
-        """The model carries the averaged weights inside this block, its own again after it."""
+        """Give the model the averaged weights inside this block, and its own after it."""
         own = {name: tensor.clone() for name, tensor in collect(self.model).items()}
         try:
             install(self.model, self.weights())
@@ -57,8 +67,8 @@ class Average(ABC):
             install(self.model, own)
 
 
-class Plain(Average):
-    """No average."""
+class NoAverage(Average):
+    """The weights as they are."""
 
     def update(self, step: int) -> None:
         pass
@@ -67,8 +77,9 @@ class Plain(Average):
         return collect(self.model)
 
 
-class Moving(Average):
-    """Exponential moving average; early on it forgets faster, so that the start leaves no trace."""
+class MovingAverage(Average):
+    """Exponential moving average; it decays faster early on, so that the first weights are soon
+    forgotten."""
 
     def __init__(self, model: nn.Module, decay: float) -> None:
         super().__init__(model)
@@ -79,15 +90,15 @@ class Moving(Average):
     def update(self, step: int) -> None:
         kept = min(self.decay, step / (step + 10))
         own = collect(self.model)
-        mine = [self.tensors[name] for name in own]  # a checkpoint brings them in another order
-        torch._foreach_lerp_(mine, list(own.values()), 1 - kept)
+        averaged = [self.tensors[name] for name in own]  # a checkpoint stores them in another order
+        torch._foreach_lerp_(averaged, list(own.values()), 1 - kept)
 
     def weights(self) -> dict[str, Tensor]:
         return self.tensors
 
 
-class Last(Average):
-    """The mean of the last snapshots, `every` steps apart (Vaswani et al. 2017 took 5 to 20)."""
+class SnapshotAverage(Average):
+    """The mean of the last snapshots, `every` steps apart (Vaswani et al. 2017 used 5 to 20)."""
 
     def __init__(self, model: nn.Module, count: int, every: int) -> None:
         super().__init__(model)
@@ -97,16 +108,16 @@ class Last(Average):
     def update(self, step: int) -> None:
         if step % self.every:
             return
-        place = step // self.every % self.count  # a ring of snapshots
+        slot = step // self.every % self.count  # a ring of snapshots
         for name, tensor in collect(self.model).items():
-            self.tensors[f"{place}/{name}"] = tensor.clone()
+            self.tensors[f"{slot}/{name}"] = tensor.clone()
 
     def weights(self) -> dict[str, Tensor]:
         own = collect(self.model)
         if not self.tensors:
             return own
-        places = sorted({name.split("/", 1)[0] for name in self.tensors})
+        slots = sorted({name.split("/", 1)[0] for name in self.tensors})
         return {
-            name: torch.stack([self.tensors[f"{place}/{name}"] for place in places]).mean(0)
+            name: torch.stack([self.tensors[f"{slot}/{name}"] for slot in slots]).mean(0)
             for name in own
         }

@@ -1,4 +1,5 @@
-"""Checkpoints that survive a kill at any moment: safetensors and JSON, hashed, renamed whole."""
+"""Checkpoints that survive a crash at any moment: safetensors and JSON, hashed, renamed when
+complete."""
 
 from __future__ import annotations
 
@@ -17,6 +18,7 @@ import torch
 from safetensors import SafetensorError
 from torch import Tensor
 
+from regard import __version__
 from regard.errors import RegardError
 from regard.files import read_json, sync_folder, write_json
 
@@ -25,19 +27,19 @@ Tensors = dict[str, Tensor]
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """One saved moment, its files verified against their hashes."""
+    """One saved step, its files verified against their hashes."""
 
     folder: Path
     step: int
     manifest: dict[str, Any]
 
     def tensors(self, name: str) -> Tensors:
-        """A group of tensors, copied, so that training does not lean on a file it may remove."""
+        """A group of tensors on the CPU, copied, since training may remove the file."""
         path = self.folder / f"{name}.safetensors"
         try:
             return {key: each.clone() for key, each in safetensors.torch.load_file(path).items()}
         except (OSError, SafetensorError) as error:
-            raise RegardError(f"{path} cannot be read ({error}).") from None
+            raise RegardError(f"Cannot read {path} ({error}).") from None
 
     def progress(self) -> dict[str, Any]:
         return read_json(self.folder / "progress.json")
@@ -46,10 +48,10 @@ class Checkpoint:
 class Checkpoints:
     """The folder of a run's checkpoints.
 
-    Saving: write step-N.tmp/, sync each file, write the manifest of hashes, sync, rename, sync
-    the parent, replace the pointer; only then may an older one go. Loading verifies the hashes
-    and falls back to the one before, saying why. Each checkpoint names the best so far, so that
-    what is best can never be out of step with what is latest.
+    Saving: write step-N.tmp/, sync each file, write the manifest of hashes, sync, rename, sync the
+    parent, replace latest.json; only then is an older checkpoint removed. Loading verifies the
+    hashes and falls back to the previous checkpoint, reporting why. Each checkpoint names the best
+    step so far, so that the best and the latest cannot disagree.
     """
 
     def __init__(self, folder: Path, keep: int = 2, say: Callable[[str], None] = print) -> None:
@@ -58,9 +60,9 @@ class Checkpoints:
         self.say = say
 
     def prepare(self) -> None:
-        """Make the folder and clear away what an interrupted save left behind."""
+        """Create the folder and remove what an interrupted save left behind."""
         self.folder.mkdir(parents=True, exist_ok=True)
-        for aside in self.folder.glob("step-*.old"):  # killed between the two renames of a save
+        for aside in self.folder.glob("step-*.old"):  # a crash between the two renames
             if not aside.with_suffix("").exists():
                 os.rename(aside, aside.with_suffix(""))
         for stray in [*self.folder.glob("step-*.tmp"), *self.folder.glob("step-*.old")]:
@@ -76,7 +78,7 @@ class Checkpoints:
         facts: Mapping[str, Any],
         best: int,
     ) -> None:
-        """Save named groups of tensors and what else is needed to go on from this step.
+        """Save named groups of tensors and the progress; `facts` are added to the manifest.
 
         `best` is the step of the best validation so far, 0 if there was none.
         """
@@ -85,32 +87,20 @@ class Checkpoints:
         try:
             shutil.rmtree(temporary, ignore_errors=True)
             temporary.mkdir(parents=True)
-            listed = {}
-            for name, group in groups.items():  # one at a time: each is copied while it is written
-                file = f"{name}.safetensors"
-                listed[file] = _write(temporary / file, safetensors.torch.save(dict(group)))
-            told = json.dumps(progress).encode()
-            listed["progress.json"] = _write(temporary / "progress.json", told)
-            manifest: dict[str, Any] = {
-                "step": step,
-                "best": best,
-                "files": listed,
-                "torch": torch.__version__,
-                "threads": torch.get_num_threads(),
-                **facts,
-            }
+            files = _write_files(temporary, groups, progress)
+            manifest = {"step": step, "best": best, "files": files, **_versions(), **facts}
             manifest["digest"] = _digest(manifest)
             _write(temporary / "manifest.json", json.dumps(manifest, indent=1).encode())
             sync_folder(temporary)
-            self._put_in_place(temporary, final)
+            self._rename(temporary, final)
             write_json(self.folder / "latest.json", {"step": step})
         except BaseException:
             shutil.rmtree(temporary, ignore_errors=True)
             raise
         self._prune(step, best)
 
-    def _put_in_place(self, temporary: Path, final: Path) -> None:
-        """Rename; where a checkpoint of the same step stands, it moves aside first."""
+    def _rename(self, temporary: Path, final: Path) -> None:
+        """Rename; an existing checkpoint of the same step is moved aside first."""
         if final.exists():
             aside = final.with_name(f"{final.name}.old")
             shutil.rmtree(aside, ignore_errors=True)
@@ -122,23 +112,23 @@ class Checkpoints:
         sync_folder(self.folder)
 
     def steps(self) -> list[int]:
-        """The steps of which there is a checkpoint, oldest first."""
+        """The steps that have a checkpoint, oldest first."""
         if not self.folder.is_dir():
             return []
         found = (re.fullmatch(r"step-(\d+)", entry.name) for entry in self.folder.iterdir())
         return sorted(int(match.group(1)) for match in found if match)
 
     def latest(self) -> Checkpoint | None:
-        """The newest checkpoint that is whole, or None if there never was one."""
+        """The newest intact checkpoint, or None if none was ever saved."""
         steps = self.steps()
         for step in reversed(steps):
             try:
                 return self._open(step)
-            except RegardError as problem:
-                self.say(f"{problem} Falling back to the one before.")
+            except RegardError as error:
+                self.say(f"{error} Falling back to the previous checkpoint.")
         if steps:
             raise RegardError(
-                f"No checkpoint in {self.folder} is whole: restore the folder from a copy, or "
+                f"No checkpoint in {self.folder} is intact: restore the folder from a backup, or "
                 "remove it to train from the beginning."
             )
         return None
@@ -150,8 +140,8 @@ class Checkpoints:
             return latest
         try:
             return self._open(latest.manifest["best"])
-        except RegardError as problem:
-            self.say(f"{problem} Using the latest checkpoint.")
+        except RegardError as error:
+            self.say(f"{error} Using the latest checkpoint.")
             return latest
 
     def _open(self, step: int) -> Checkpoint:
@@ -159,31 +149,52 @@ class Checkpoints:
         try:
             manifest = read_json(folder / "manifest.json")
             if manifest.pop("digest") != _digest(manifest):
-                raise RegardError(f"{folder / 'manifest.json'} was damaged: its hash has changed.")
+                raise RegardError(f"{folder / 'manifest.json'} is corrupt: its hash has changed.")
             if manifest["step"] != step:
-                raise RegardError(f"The manifest of {folder} is of another step.")
+                raise RegardError(f"The manifest of {folder} belongs to another step.")
             for name, facts in manifest["files"].items():
                 if _hash(folder / name) != facts["sha256"]:
-                    raise RegardError(f"{folder / name} was damaged: its hash has changed.")
+                    raise RegardError(f"{folder / name} is corrupt: its hash has changed.")
             checkpoint = Checkpoint(folder, step, manifest)
             checkpoint.progress()
             return checkpoint
         except (OSError, KeyError, TypeError, AttributeError, ValueError) as error:
-            raise RegardError(f"The checkpoint {folder} cannot be read ({error}).") from None
+            raise RegardError(f"Cannot read the checkpoint {folder} ({error}).") from None
 
     def _prune(self, saved: int, best: int) -> None:
-        """Remove the oldest, but never the best; a later one can only be damaged."""
+        """Remove the oldest checkpoints, but never the best; later ones can only be corrupt."""
         steps = self.steps()
-        place = steps.index(saved) + 1
-        for step in steps[: max(0, place - self.keep)] + steps[place:]:
+        end = steps.index(saved) + 1
+        for step in steps[: max(0, end - self.keep)] + steps[end:]:
             if step != best:
-                going = self.folder / f"step-{step}.tmp"
-                os.rename(self.folder / f"step-{step}", going)
-                shutil.rmtree(going, ignore_errors=True)
+                removed = self.folder / f"step-{step}.tmp"
+                os.rename(self.folder / f"step-{step}", removed)
+                shutil.rmtree(removed, ignore_errors=True)
 
 
 SAVE_ERRORS = (OSError, SafetensorError, MemoryError)
 """What a full disk, a read-only folder or full memory raises during a save."""
+
+
+def _versions() -> dict[str, Any]:
+    """What a reader of the checkpoint must know of its writer."""
+    return {
+        "regard": __version__,
+        "torch": torch.__version__,
+        "threads": torch.get_num_threads(),
+    }
+
+
+def _write_files(
+    folder: Path, groups: Mapping[str, Tensors], progress: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Write everything but the manifest; returns the hash and size of each file."""
+    files = {}
+    for name, group in groups.items():  # one at a time: each is copied while it is written
+        file = f"{name}.safetensors"
+        files[file] = _write(folder / file, safetensors.torch.save(dict(group)))
+    files["progress.json"] = _write(folder / "progress.json", json.dumps(progress).encode())
+    return files
 
 
 def _write(path: Path, data: bytes) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""What a person sees while a model trains."""
+"""What the terminal shows while a model trains."""
 
 from __future__ import annotations
 
@@ -16,22 +16,25 @@ from rich.progress import (
     TimeRemainingColumn,
 )
 
+STEPS_PER_LINE = 100
+"""Where there is no progress bar, a line is printed every so many steps."""
 
-class _Lasting(Console):
-    """A console that falls silent when nobody reads it any more, instead of ending the program."""
+
+class _PipeSafeConsole(Console):
+    """A console that becomes quiet when its reader is gone, instead of ending the program."""
 
     def on_broken_pipe(self) -> None:
         self.quiet = True
 
 
 class Display:
-    """A live line on a terminal, plain lines elsewhere; notes and scores stay above it."""
+    """A progress bar on a terminal, plain lines elsewhere; notes and scores appear above it."""
 
     def __init__(self, quiet: bool = False) -> None:
-        self.console = _Lasting(stderr=True, quiet=quiet, highlight=False, emoji=False)
+        self.console = _PipeSafeConsole(stderr=True, quiet=quiet, highlight=False, emoji=False)
         self.bar: Optional[Progress] = None
         self.score = ""
-        self.told = 0
+        self.last_printed = 0  # step
 
     def note(self, text: str) -> None:
         try:
@@ -65,7 +68,7 @@ class Display:
 
     @contextmanager
     def waiting(self, text: str) -> Iterator[None]:
-        """Says what is being done while it takes its time."""
+        """Show what is being done while it lasts."""
         if self.console.is_terminal:
             with self.console.status(text):
                 yield
@@ -77,8 +80,8 @@ class Display:
         if self.bar is not None:
             task = self.bar.task_ids[0]
             self.bar.update(task, completed=step, loss=loss, speed=speed, score=self.score)
-        elif step >= self.told + 100:
-            self.told = step
+        elif step >= self.last_printed + STEPS_PER_LINE:
+            self.last_printed = step
             self.note(f"step {step}: loss {loss:.3f}, {speed:,.0f} tokens/s")
 
     def validation(self, step: int, scores: Mapping[str, float]) -> None:

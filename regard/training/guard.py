@@ -1,24 +1,39 @@
-"""What keeps a run alive: finding where a NaN arose, and splitting a batch that does not fit."""
+"""Finding where a NaN or infinity arose, so that a skipped step can be explained."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from typing import Any
 
-import torch
 from torch import Tensor, nn
 
 from regard.data.batch import Batch
 from regard.models.base import Model
+from regard.processes.memory import out_of_memory
 
-FINE = "a value that is fine when computed again"
+NOT_REPRODUCIBLE = "loss or gradient (not reproducible)"
 
 
-def name_culprit(model: Model, batches: Iterable[Batch]) -> str:
-    """The first module whose output, or else the first parameter whose gradient, is not finite."""
+def find_non_finite(model: Model, batches: Iterable[Batch]) -> str:
+    """Compute a step again and name what is not finite: the first weight, module output, loss or
+    gradient, in this order."""
+    model.zero_grad(set_to_none=True)
+    try:
+        return _in_weights(model) or _in_outputs(model, batches) or _in_gradients(model)
+    except (MemoryError, RuntimeError) as error:
+        if not out_of_memory(error):
+            raise
+        return "value in a batch that does not fit in memory as a whole"
+
+
+def _in_weights(model: Model) -> str:
     for name, parameter in model.named_parameters():
         if not bool(parameter.isfinite().all()):
-            return f"the weights of {name}"
+            return f"weights of {name}"
+    return ""
+
+
+def _in_outputs(model: Model, batches: Iterable[Batch]) -> str:
     found: list[str] = []
 
     def look(name: str) -> Any:
@@ -31,19 +46,25 @@ def name_culprit(model: Model, batches: Iterable[Batch]) -> str:
     hooks = [m.register_forward_hook(look(n)) for n, m in model.named_modules() if n]
     try:
         for batch in batches:
+            if not len(batch):
+                continue
             loss = model(batch)
             if found:
-                return f"the output of {found[0]}"
+                return f"output of {found[0]}"
             if not bool(loss.total.isfinite()):
-                return "the loss"
+                return "loss"
             loss.total.backward()
     finally:
         for hook in hooks:
             hook.remove()
+    return ""
+
+
+def _in_gradients(model: Model) -> str:
     for name, parameter in model.named_parameters():
         if parameter.grad is not None and not bool(parameter.grad.isfinite().all()):
-            return f"the gradient of {name}"
-    return FINE
+            return f"gradient of {name}"
+    return NOT_REPRODUCIBLE
 
 
 def _finite(value: Any) -> bool:
@@ -55,28 +76,6 @@ def _finite(value: Any) -> bool:
 
 
 def statistics(model: nn.Module) -> list[Tensor]:
-    """What a model gathers while it is trained but does not learn, as batch normalisation does."""
+    """What a model gathers in training without learning it, as batch normalisation does."""
     kept = model.state_dict(keep_vars=True).values()
     return [each for each in kept if not isinstance(each, nn.Parameter)]
-
-
-_NO_MEMORY = (
-    "can't allocate memory",
-    "not enough memory",
-    "out of memory",
-    "could not create a primitive",  # oneDNN, where there is no room for the code of a product
-)
-
-
-def out_of_memory(error: BaseException) -> bool:
-    """Whether an error says that memory ran out, in any of the ways torch says it."""
-    if isinstance(error, (MemoryError, torch.OutOfMemoryError)):
-        return True
-    text = str(error).lower()
-    return isinstance(error, RuntimeError) and any(words in text for words in _NO_MEMORY)
-
-
-def halves(batch: Batch) -> list[Batch]:
-    """A batch as two of half its rows."""
-    middle = len(batch) // 2
-    return [batch.rows(0, middle), batch.rows(middle)]

@@ -1,4 +1,4 @@
-"""What happened in a run, as JSON lines that any tool can read."""
+"""What happened in a run, as JSON lines."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from regard.files import write_text
 
 
 class Journal:
-    """One record a line: {"event": ..., "step": ..., ...}."""
+    """One record per line: {"event": ..., "step": ..., ...}."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -26,7 +26,7 @@ class Journal:
                 stream.write(line + "\n")
         except OSError:
             with suppress(OSError):
-                os.truncate(self.path, size)  # half a line would spoil the next
+                os.truncate(self.path, size)  # half a line would corrupt the next one
             raise
 
     def sync(self) -> None:
@@ -35,7 +35,7 @@ class Journal:
                 os.fsync(stream.fileno())
 
     def __iter__(self) -> Iterator[dict[str, Any]]:
-        """All records; a last line cut off by a kill is passed over."""
+        """All records; a last line truncated by a crash is ignored."""
         if not self.path.exists():
             return
         with self.path.open(encoding="utf-8", errors="replace") as stream:
@@ -44,13 +44,28 @@ class Journal:
                     record = json.loads(line)
                 except ValueError:
                     continue
-                if isinstance(record, dict) and _whole(record):
+                if isinstance(record, dict) and _is_record(record):
                     yield record
 
-    def rewind(self, step: int, validated: bool = True) -> None:
-        """Forget what came after a step, when training goes on from there.
+    def curves(self) -> dict[str, dict[str, list[tuple[float, float]]]]:
+        """The loss and each validation score over steps: by quantity, then by the data it is of."""
+        records = list(self)
+        validations = [record for record in records if record["event"] == "validation"]
+        names = [name for name in (validations or [{}])[0] if name not in ("event", "step", "loss")]
+        train = [(each["step"], each["loss"]) for each in records if each["event"] == "train"]
+        valid = [(each["step"], each["loss"]) for each in validations]
+        return {
+            "loss per token": {"training": train, "validation": valid},
+            **{
+                name: {"validation": [(each["step"], each[name]) for each in validations]}
+                for name in names
+            },
+        }
 
-        If the step was not `validated` when it was saved, a later validation of it goes too.
+    def rewind(self, step: int, validated: bool = True) -> None:
+        """Remove what came after a step, when training resumes from it.
+
+        If the step had not been `validated` when it was saved, a validation of it is removed too.
         """
         kept = [
             record
@@ -62,5 +77,5 @@ class Journal:
         write_text(self.path, "".join(lines))
 
 
-def _whole(record: dict[str, Any]) -> bool:
+def _is_record(record: dict[str, Any]) -> bool:
     return isinstance(record.get("event"), str) and isinstance(record.get("step"), int)

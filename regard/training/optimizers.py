@@ -1,7 +1,8 @@
-"""The optimiser and how its rate rises and falls."""
+"""The optimiser and its learning-rate schedule."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Annotated, Literal
 
 import torch
@@ -12,28 +13,38 @@ from regard.config import Settings
 from regard.processes.ranks import Ranks
 from regard.training.muon import Muon
 
-Share = Annotated[float, Field(ge=0, lt=1)]
+Fraction = Annotated[float, Field(ge=0, lt=1)]
 
 
 class OptimizerSettings(Settings):
     """Adam (Kingma & Ba 2015), AdamW (Loshchilov & Hutter 2019) or Muon, with warm-up and decay.
 
-    inverse_sqrt: peak x min(step / warmup, sqrt(warmup / step)), as in the Transformer paper.
-    linear: the same rise, then straight down to zero at the end of the budget.
+    inverse_sqrt: rate x min(step / warmup, sqrt(warmup / step)), as in the Transformer paper.
+    linear: the same warm-up, then a linear decay to zero at the last step.
     """
 
-    kind: Literal["adam", "adamw", "muon"] = "adamw"
-    rate: float = Field(default=1e-3, gt=0)
-    schedule: Literal["inverse_sqrt", "linear"] = "linear"
-    warmup: int = Field(default=500, ge=1)
-    betas: tuple[Share, Share] = (0.9, 0.98)
-    epsilon: float = Field(default=1e-9, gt=0)
-    weight_decay: float = Field(default=0.01, ge=0)
-    momentum: Share = 0.95  # of muon
-    clip: float = Field(default=1.0, ge=0)  # largest norm of the gradient; 0: no limit
+    kind: Literal["adam", "adamw", "muon"] = Field(default="adamw", description="Optimiser.")
+    rate: float = Field(default=1e-3, gt=0, description="Peak learning rate.")
+    schedule: Literal["inverse_sqrt", "linear"] = Field(
+        default="linear", description="How the learning rate decays after the warm-up."
+    )
+    warmup: int = Field(
+        default=500, ge=1, description="Warm-up steps; at most a quarter of all steps."
+    )
+    betas: tuple[Fraction, Fraction] = Field(
+        default=(0.9, 0.98), description="Decay rates of Adam's first and second moments."
+    )
+    epsilon: float = Field(
+        default=1e-9, gt=0, description="Added to the denominator of Adam's update."
+    )
+    weight_decay: float = Field(
+        default=0.01, ge=0, description="Decoupled weight decay; with adam, an L2 penalty."
+    )
+    momentum: Fraction = Field(default=0.95, description="muon: decay rate of the momentum.")
+    clip: float = Field(default=1.0, ge=0, description="Largest gradient norm; 0: no clipping.")
 
     def rate_at(self, step: int, steps: int) -> float:
-        """The rate of update number `step`, counted from 1, out of `steps`."""
+        """The learning rate of update `step`, counted from 1, out of `steps`."""
         warmup = min(self.warmup, max(1, steps // 4))
         if step <= warmup:
             return self.rate * step / warmup
@@ -64,19 +75,20 @@ class OptimizerSettings(Settings):
 
 
 def optimizer_tensors(optimizer: torch.optim.Optimizer) -> dict[str, Tensor]:
-    """The optimiser's memory as named tensors, for safetensors."""
+    """The optimiser's state as named tensors, for safetensors."""
     return {
         f"{index}.{name}": tensor
-        for index, memory in optimizer.state_dict()["state"].items()
-        for name, tensor in memory.items()
+        for index, moments in optimizer.state_dict()["state"].items()
+        for name, tensor in moments.items()
     }
 
 
-def restore_optimizer(optimizer: torch.optim.Optimizer, tensors: dict[str, Tensor]) -> None:
+def restore_optimizer(optimizer: torch.optim.Optimizer, tensors: Mapping[str, Tensor]) -> None:
+    """Load what `optimizer_tensors` returned; torch moves it to the device of the parameters."""
     state: dict[int, dict[str, Tensor]] = {}
     for key, tensor in tensors.items():
         index, name = key.split(".", 1)
         state.setdefault(int(index), {})[name] = tensor
-    whole = optimizer.state_dict()
-    whole["state"] = state
-    optimizer.load_state_dict(whole)
+    complete = optimizer.state_dict()
+    complete["state"] = state
+    optimizer.load_state_dict(complete)

@@ -1,4 +1,4 @@
-"""Sentences built by hand from the words of the lexicon, and what must be true of every pair."""
+"""Sentences built by hand from the words of the lexicon, and what must hold for every example."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import pytest
 
 from regard.corpora.clause import Clause, Sentence
-from regard.corpora.grammar import Pair, realise
+from regard.corpora.grammar import Example, realise
 from regard.corpora.inflection import Determiner, Modal, Rendering, Tense
 from regard.corpora.lexicon.adjectives import ADJECTIVES
 from regard.corpora.lexicon.circumstances import TIMES, WIDER_TIMES
@@ -17,11 +17,11 @@ from regard.corpora.lexicon.persons import PRONOUNS
 from regard.corpora.lexicon.verbs import BE, VERBS
 from regard.corpora.phrases import (
     NounPhrase,
-    Personal,
+    PersonalPronoun,
     Phrase,
     Predicate,
-    Prepositional,
-    Relative,
+    PrepositionalPhrase,
+    RelativePronoun,
 )
 
 PAST, PRESENT, PERFECT, FUTURE = Tense.PAST, Tense.PRESENT, Tense.PERFECT, Tense.FUTURE
@@ -38,14 +38,14 @@ def noun(
     return NounPhrase(NOUNS[name], determiner, plural, ADJECTIVES.get(adjective))
 
 
-def person(name: str) -> Personal:
-    return Personal(PRONOUNS[name])
+def person(name: str) -> PersonalPronoun:
+    return PersonalPronoun(PRONOUNS[name])
 
 
 def clause(subject: Phrase, verb: str, *objects: Phrase, tense: Tense = PAST) -> Clause:
     built = Clause(subject, VERBS[verb], tense)
     for argument, phrase in zip(built.verb.arguments, objects, strict=True):
-        built.fill(argument, phrase)
+        built.set_argument(argument, phrase)
     return built
 
 
@@ -57,13 +57,13 @@ def changed(
     modal: Modal | None = None,
     time: str = "",
     time_first: bool = False,
-    often: Rendering | None = None,
-    place: Prepositional | None = None,
+    frequency: Rendering | None = None,
+    location: PrepositionalPhrase | None = None,
     front: Phrase | None = None,
 ) -> Clause:
     built.negative, built.question, built.modal = negative, question, modal
     built.time, built.time_first = TIME[time] if time else None, time_first
-    built.frequency, built.place, built.front = often, place, front
+    built.frequency, built.location, built.front = frequency, location, front
     return built
 
 
@@ -76,45 +76,45 @@ def describe(
 def with_relative(
     phrase: NounPhrase, verb: str, *objects: Phrase, subject: Phrase | None = None
 ) -> NounPhrase:
-    """Give the phrase a relative clause in the past; without a subject it is the subject itself."""
-    pronoun = Relative(phrase)
-    places = (*objects, pronoun) if subject else objects
-    relative = clause(subject or pronoun, verb, *places)
+    """Add a relative clause in the past; its subject defaults to the phrase itself."""
+    pronoun = RelativePronoun(phrase)
+    arguments = (*objects, pronoun) if subject else objects
+    relative = clause(subject or pronoun, verb, *arguments)
     relative.front = pronoun
     phrase.relative = relative
     return phrase
 
 
-Example = tuple[Clause, str, str]
-"""A main clause, and what it must be in English and in German."""
+Rendered = tuple[Clause, str, str]
+"""A main clause, and its expected English and German."""
 
 
 def examples(rows: Sequence[tuple[Clause | Sentence, str, str]]) -> pytest.MarkDecorator:
-    """Run a test for each example, under the name of its English."""
+    """Run a test per row, named by its English sentence."""
     return pytest.mark.parametrize(
         ("built", "english", "german"), rows, ids=[english for _, english, _ in rows]
     )
 
 
 def check_rendering(sentence: Sentence, english: str, german: str) -> None:
-    pair = realise(sentence)
-    assert (pair.source, pair.target) == (english, german)
-    check_structure(pair)
+    example = realise(sentence)
+    assert (example.source, example.target) == (english, german)
+    check_structure(example)
 
 
-def check_structure(pair: Pair) -> None:
-    source, target = pair.source.split(" "), pair.target.split(" ")
+def check_structure(example: Example) -> None:
+    source, target = example.source.split(" "), example.target.split(" ")
     assert "" not in source
     assert "" not in target
-    assert len(pair.heads) == len(source)
-    assert pair.heads.count(-1) == 1
-    for start in range(len(source)):
-        place, steps = start, 0
-        while place != -1:
-            place, steps = pair.heads[place], steps + 1
+    assert len(example.tree) == len(source)
+    assert example.tree.count(0) == 1
+    for start in range(1, len(source) + 1):
+        word, steps = start, 0
+        while word != 0:
+            word, steps = example.tree[word - 1], steps + 1
             assert steps <= len(source)
-    assert all(0 <= a < len(source) and 0 <= b < len(target) for a, b in pair.alignment)
-    assert list(pair.alignment) == sorted(set(pair.alignment))
-    # Every English word is rendered, and every German one renders something.
-    assert {a for a, _ in pair.alignment} == set(range(len(source)))
-    assert {b for _, b in pair.alignment} == set(range(len(target)))
+    assert all(0 <= a < len(source) and 0 <= b < len(target) for a, b in example.alignment)
+    assert list(example.alignment) == sorted(set(example.alignment))
+    # Every word of either language is aligned.
+    assert {a for a, _ in example.alignment} == set(range(len(source)))
+    assert {b for _, b in example.alignment} == set(range(len(target)))

@@ -1,4 +1,4 @@
-"""A single clause must be right in both languages: endings, verbs, order, negation, questions."""
+"""Single clauses in both languages: endings, verbs, word order, negation, questions."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from sentence_builder import (
     FUTURE,
     PERFECT,
     PRESENT,
-    Example,
+    Rendered,
     changed,
     check_rendering,
     clause,
@@ -34,12 +34,18 @@ from regard.corpora.lexicon.determiners import (
 )
 from regard.corpora.lexicon.persons import WHAT, WHO
 from regard.corpora.lexicon.verbs import MODALS
-from regard.corpora.phrases import Asking, Both, Name, Personal, Prepositional
+from regard.corpora.phrases import (
+    Coordination,
+    Name,
+    PersonalPronoun,
+    PrepositionalPhrase,
+    QuestionAdverb,
+)
 
 MY, YOUR, HIS, HER, OUR, THEIR = POSSESSIVES
 TWO = NUMBERS[0]
 
-ENDINGS: list[Example] = [
+ENDINGS: list[Rendered] = [
     (
         clause(noun("man"), "kaufen", noun("car", A, adjective="big")),
         "The man bought a big car.",
@@ -100,7 +106,7 @@ def test_cases_and_endings(built: Clause, english: str, german: str) -> None:
     check_rendering(Sentence(built), english, german)
 
 
-VERBS_IN_BRACKETS: list[Example] = [
+VERBS_IN_BRACKETS: list[Rendered] = [
     (
         clause(noun("train"), "ankommen", tense=PERFECT),
         "The train has arrived.",
@@ -135,7 +141,7 @@ VERBS_IN_BRACKETS: list[Example] = [
     ),
     (
         changed(
-            clause(Both(noun("king"), noun("queen")), "schlafen"),
+            clause(Coordination(noun("king"), noun("queen")), "schlafen"),
             modal=MODALS["could"],
             negative=True,
         ),
@@ -146,14 +152,14 @@ VERBS_IN_BRACKETS: list[Example] = [
 
 
 @examples(VERBS_IN_BRACKETS)
-def test_brackets_of_verbs(built: Clause, english: str, german: str) -> None:
-    """Separable prefixes, participles and infinitives stand at the end."""
+def test_verbal_brackets(built: Clause, english: str, german: str) -> None:
+    """Separable prefixes, participles and infinitives come last."""
     check_rendering(Sentence(built), english, german)
 
 
-GARDEN = Prepositional(("in", "in"), Case.DATIVE, noun("garden"))
-HOUSE = Prepositional(("in front of", "vor"), Case.DATIVE, noun("house", A, adjective="old"))
-MIDDLES: list[Example] = [
+GARDEN = PrepositionalPhrase(("in", "in"), Case.DATIVE, noun("garden"))
+HOUSE = PrepositionalPhrase(("in front of", "vor"), Case.DATIVE, noun("house", A, adjective="old"))
+MIDDLES: list[Rendered] = [
     (
         clause(person("she"), "geben", noun("child"), noun("book", A)),
         "She gave the child a book.",
@@ -170,7 +176,7 @@ MIDDLES: list[Example] = [
     (
         changed(
             clause(noun("child", plural=True), "spielen"),
-            place=GARDEN,
+            location=GARDEN,
             time="yesterday",
             time_first=True,
         ),
@@ -180,7 +186,7 @@ MIDDLES: list[Example] = [
     (
         changed(
             clause(noun("woman"), "lesen", noun("letter", A)),
-            place=HOUSE,
+            location=HOUSE,
             time="in the evening",
         ),
         "The woman read a letter in front of an old house in the evening.",
@@ -202,7 +208,7 @@ MIDDLES: list[Example] = [
     (
         changed(
             clause(Name("Peter"), "besuchen", noun("aunt", HIS), tense=PERFECT),
-            often=("never", "nie"),
+            frequency=("never", "nie"),
         ),
         "Peter has never visited his aunt.",
         "Peter hat seine Tante nie besucht.",
@@ -215,7 +221,7 @@ def test_order_of_the_middle_field(built: Clause, english: str, german: str) -> 
     check_rendering(Sentence(built), english, german)
 
 
-DENIALS: list[Example] = [
+NEGATIONS: list[Rendered] = [
     (
         changed(clause(noun("man"), "kaufen", noun("car")), negative=True, time="yesterday"),
         "The man didn't buy the car yesterday.",
@@ -253,13 +259,13 @@ DENIALS: list[Example] = [
 ]
 
 
-@examples(DENIALS)
+@examples(NEGATIONS)
 def test_negation(built: Clause, english: str, german: str) -> None:
     """Nicht, or kein with an indefinite object."""
     check_rendering(Sentence(built), english, german)
 
 
-DESCRIPTIONS: list[Example] = [
+DESCRIPTIONS: list[Rendered] = [
     (
         describe(person("I"), "tired", ("very", "sehr"), PRESENT),
         "I am very tired.",
@@ -278,10 +284,14 @@ def test_descriptions(built: Clause, english: str, german: str) -> None:
     check_rendering(Sentence(built), english, german)
 
 
-WHO_ASKS, WHAT_ASKS, WHY = Personal(WHO), Personal(WHAT), Asking(("why", "warum"))
+WHO_ASKS, WHAT_ASKS, WHY = (
+    PersonalPronoun(WHO),
+    PersonalPronoun(WHAT),
+    QuestionAdverb(("why", "warum")),
+)
 WHICH_COAT = noun("coat", WHICH, adjective="new")
 HOW_MANY_BOOKS = noun("book", HOW_MANY, True)
-QUESTIONS: list[Example] = [
+QUESTIONS: list[Rendered] = [
     (
         changed(clause(noun("man"), "verkaufen", noun("house")), question=True),
         "Did the man sell the house?",
@@ -335,7 +345,7 @@ QUESTIONS: list[Example] = [
 
 @examples(QUESTIONS)
 def test_questions(built: Clause, english: str, german: str) -> None:
-    """Yes and no, and question words in every place."""
+    """Yes/no questions, and question words in every role."""
     check_rendering(Sentence(built), english, german)
 
 
@@ -343,16 +353,16 @@ def test_alignment_follows_the_bracket() -> None:
     sentence = Sentence(
         changed(clause(Name("Anna"), "anrufen", noun("doctor", HER)), negative=True)
     )
-    pair = realise(sentence)
-    assert pair.source == "Anna didn't call her doctor."
-    assert pair.target == "Anna rief ihren Arzt nicht an."
-    assert pair.alignment == ((0, 0), (1, 4), (2, 1), (2, 5), (3, 2), (4, 3))
-    assert pair.heads == (2, 2, -1, 4, 2)
+    example = realise(sentence)
+    assert example.source == "Anna didn't call her doctor."
+    assert example.target == "Anna rief ihren Arzt nicht an."
+    assert example.alignment == ((0, 0), (1, 4), (2, 1), (2, 5), (3, 2), (4, 3))
+    assert example.tree == (3, 3, 0, 5, 3)
 
 
-def test_contraction_stands_for_both_words() -> None:
-    pair = realise(Sentence(clause(noun("girl"), "rennen in", noun("garden"))))
-    assert pair.target == "Das Mädchen rannte in den Garten."
-    pair = realise(Sentence(clause(noun("girl"), "rennen in", noun("room"))))
-    assert pair.target == "Das Mädchen rannte ins Zimmer."
-    assert {(3, 3), (4, 3)} <= set(pair.alignment)
+def test_contraction_is_aligned_with_both_words() -> None:
+    example = realise(Sentence(clause(noun("girl"), "rennen in", noun("garden"))))
+    assert example.target == "Das Mädchen rannte in den Garten."
+    example = realise(Sentence(clause(noun("girl"), "rennen in", noun("room"))))
+    assert example.target == "Das Mädchen rannte ins Zimmer."
+    assert {(3, 3), (4, 3)} <= set(example.alignment)

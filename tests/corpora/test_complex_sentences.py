@@ -1,4 +1,4 @@
-"""Relative and subordinate clauses, and two main clauses, must be right in both languages."""
+"""Relative, subordinate and coordinated clauses in both languages."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from sentence_builder import (
     PAST,
     PERFECT,
     PRESENT,
-    Example,
+    Rendered,
     changed,
     check_rendering,
     clause,
@@ -21,14 +21,14 @@ from sentence_builder import (
 from regard.corpora.clause import Clause, Sentence
 from regard.corpora.lexicon.determiners import A
 from regard.corpora.lexicon.verbs import MODALS, THAT_VERBS, WHETHER_VERBS
-from regard.corpora.phrases import Referring
+from regard.corpora.phrases import ReferringPronoun
 
 GUEST = with_relative(noun("guest"), "abholen", noun("package"))
 WOMAN = with_relative(noun("woman", A), "helfen", subject=noun("soldier"))
 BUS = with_relative(noun("bus"), "warten auf", subject=person("we"))
 CHILDREN = with_relative(noun("child", plural=True), "danken", subject=noun("nurse"))
 LAKE = with_relative(noun("lake"), "fahren zu", subject=person("they"))
-RELATIVES: list[Example] = [
+RELATIVES: list[Rendered] = [
     (
         describe(GUEST, "nice", tense=PRESENT),
         "The guest who picked up the package is nice.",
@@ -59,7 +59,7 @@ RELATIVES: list[Example] = [
 
 @examples(RELATIVES)
 def test_relative_clauses(built: Clause, english: str, german: str) -> None:
-    """They follow the subject at once, but an object only behind the verbs."""
+    """They follow a subject directly, but come after the verbs if they belong to an object."""
     check_rendering(Sentence(built), english, german)
 
 
@@ -123,7 +123,7 @@ JOINED: list[tuple[Sentence, str, str]] = [
         Sentence(
             changed(clause(noun("guitar"), "passen in", noun("bag")), negative=True),
             ("since", "da"),
-            describe(Referring(noun("guitar")), "big", ("too", "zu")),
+            describe(ReferringPronoun(noun("guitar")), "big", ("too", "zu")),
         ),
         "The guitar didn't fit into the bag since it was too big.",
         "Die Gitarre passte nicht in die Tasche, da sie zu groß war.",
@@ -132,7 +132,7 @@ JOINED: list[tuple[Sentence, str, str]] = [
         Sentence(
             clause(noun("cat"), "klettern auf", SHELF, tense=PERFECT),
             ("although", "obwohl"),
-            describe(Referring(SHELF), "high", ("very", "sehr")),
+            describe(ReferringPronoun(SHELF), "high", ("very", "sehr")),
         ),
         "The cat has climbed onto the shelf although it was very high.",
         "Die Katze ist auf das Regal geklettert, obwohl es sehr hoch war.",
@@ -142,5 +142,5 @@ JOINED: list[tuple[Sentence, str, str]] = [
 
 @examples(JOINED)
 def test_joined_clauses(built: Sentence, english: str, german: str) -> None:
-    """The verb of a subordinate clause stands last, and one that comes first counts as first."""
+    """A subordinate clause has its verb last, and takes first position if it comes first."""
     check_rendering(built, english, german)

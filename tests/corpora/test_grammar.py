@@ -1,4 +1,4 @@
-"""The corpus must keep what it promises: its structure, its riddles, its parts."""
+"""The generated corpus: structure, riddles and splits."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from sentence_builder import check_structure, clause, person
 
 from regard.corpora.clause import Sentence
 from regard.corpora.grammar import (
-    LARGEST,
+    MAX_PAIRS,
     STREET,
-    Corpus,
-    Pair,
+    Example,
+    GrammarCorpus,
     draw,
     generate,
     realise,
@@ -26,41 +26,41 @@ from regard.corpora.grammar import (
 from regard.corpora.lexicon.adjectives import ADJECTIVES
 from regard.corpora.lexicon.nouns import KINDS, NOUNS
 from regard.corpora.lexicon.verbs import VERBS
-from regard.corpora.riddles import PART_OF, RIDDLES, Part
+from regard.corpora.riddles import RIDDLES, SPLIT_OF, Split
 
 
 @pytest.fixture(scope="module")
-def corpus() -> Corpus:
+def corpus() -> GrammarCorpus:
     return generate(20_000, seed=3, held_out=1000)
 
 
-def everything(corpus: Corpus) -> list[Pair]:
+def everything(corpus: GrammarCorpus) -> list[Example]:
     return corpus.train + corpus.valid + corpus.test
 
 
-def test_structure_of_every_pair(corpus: Corpus) -> None:
-    for pair in everything(corpus):
-        check_structure(pair)
+def test_structure_of_every_example(corpus: GrammarCorpus) -> None:
+    for example in everything(corpus):
+        check_structure(example)
 
 
-def test_spelling(corpus: Corpus) -> None:
-    for pair in everything(corpus):
-        assert pair.source[0].isupper()
-        assert pair.target[0].isupper()
-        assert pair.source[-1] == pair.target[-1]
-        assert pair.source[-1] in ".?"
-        assert ",," not in pair.target
-        assert 2 <= len(pair.source.split(" ")) <= 24
+def test_spelling(corpus: GrammarCorpus) -> None:
+    for example in everything(corpus):
+        assert example.source[0].isupper()
+        assert example.target[0].isupper()
+        assert example.source[-1] == example.target[-1]
+        assert example.source[-1] in ".?"
+        assert ",," not in example.target
+        assert 2 <= len(example.source.split(" ")) <= 24
 
 
-def test_sizes_and_distinctness(corpus: Corpus) -> None:
+def test_sizes_and_distinctness(corpus: GrammarCorpus) -> None:
     assert (len(corpus.train), len(corpus.valid), len(corpus.test)) == (20_000, 1000, 1000)
-    pairs = everything(corpus)
-    assert len({pair.source for pair in pairs}) == len(pairs)
-    assert len({pair.target for pair in pairs}) == len(pairs)
+    examples = everything(corpus)
+    assert len({example.source for example in examples}) == len(examples)
+    assert len({example.target for example in examples}) == len(examples)
 
 
-def test_the_street_is_as_in_the_notes(corpus: Corpus) -> None:
+def test_the_street_sentences(corpus: GrammarCorpus) -> None:
     tired, wide = STREET
     assert tired.source == "The animal didn't cross the street because it was too tired."
     assert tired.target == "Das Tier überquerte die Straße nicht, weil es zu müde war."
@@ -68,26 +68,26 @@ def test_the_street_is_as_in_the_notes(corpus: Corpus) -> None:
     assert wide.target == "Das Tier überquerte die Straße nicht, weil sie zu breit war."
     assert tired.target.split(" ")[tired.pronoun or 0] == "es"
     assert wide.target.split(" ")[wide.pronoun or 0] == "sie"
-    assert not {tired.source, wide.source} & {pair.source for pair in everything(corpus)}
-    for pair in STREET:
-        check_structure(pair)
+    assert not {tired.source, wide.source} & {example.source for example in everything(corpus)}
+    for example in STREET:
+        check_structure(example)
 
 
-def combination(pair: Pair) -> tuple[str, str]:
-    """Antecedent and adjective, found in the sentence alone: the noun of the pronoun's gender."""
-    words = [word.strip(".,").lower() for word in pair.source.split(" ")]
+def combination(example: Example) -> tuple[str, str]:
+    """Antecedent (the noun of the pronoun's gender) and adjective, found in the text alone."""
+    words = [word.strip(".,").lower() for word in example.source.split(" ")]
     candidates = [word for word in words if word in NOUNS]
     assert len(candidates) == 2
-    assert pair.pronoun is not None
-    gender = {"er": "m", "sie": "f", "es": "n"}[pair.target.split(" ")[pair.pronoun]]
+    assert example.pronoun is not None
+    gender = {"er": "m", "sie": "f", "es": "n"}[example.target.split(" ")[example.pronoun]]
     [antecedent] = [word for word in candidates if NOUNS[word].gender == gender]
     return antecedent, words[-1]
 
 
-def test_held_out_combinations(corpus: Corpus) -> None:
+def test_held_out_combinations(corpus: GrammarCorpus) -> None:
     train, valid, test = (
-        {combination(pair) for pair in part if pair.pronoun is not None}
-        for part in (corpus.train, corpus.valid, corpus.test)
+        {combination(example) for example in split if example.pronoun is not None}
+        for split in (corpus.train, corpus.valid, corpus.test)
     )
     assert not train & valid
     assert not train & test
@@ -97,31 +97,33 @@ def test_held_out_combinations(corpus: Corpus) -> None:
         assert {name for _, name in held} <= {name for _, name in train}
 
 
-def test_every_word_of_a_riddle_is_left_to_training() -> None:
-    train = {pair for pair, part in PART_OF.items() if part is Part.TRAIN}
-    assert {noun for noun, _ in PART_OF} == {noun for noun, _ in train}
-    assert {adjective for _, adjective in PART_OF} == {adjective for _, adjective in train}
-    assert PART_OF["animal", "tired"] is PART_OF["street", "wide"] is Part.TEST
-    counts = Counter(PART_OF.values())
-    assert counts[Part.VALID] > 200
-    assert counts[Part.TEST] > 200
+def test_every_word_of_a_riddle_occurs_in_training() -> None:
+    train = {words for words, split in SPLIT_OF.items() if split is Split.TRAIN}
+    assert {noun for noun, _ in SPLIT_OF} == {noun for noun, _ in train}
+    assert {adjective for _, adjective in SPLIT_OF} == {adjective for _, adjective in train}
+    assert SPLIT_OF["animal", "tired"] is SPLIT_OF["street", "wide"] is Split.TEST
+    counts = Counter(SPLIT_OF.values())
+    assert counts[Split.VALID] > 200
+    assert counts[Split.TEST] > 200
 
 
 def test_a_riddle_has_one_answer() -> None:
-    """No adjective fits both places of a frame with the same polarity."""
+    """No adjective fits both nouns of a frame with the same polarity."""
     for frame in {id(riddle.frame): riddle.frame for riddle in RIDDLES}.values():
         assert not set(frame.subject_against) & set(frame.object_against)
         assert not set(frame.subject_for) & set(frame.object_for)
 
 
-def test_pronouns_are_balanced(corpus: Corpus) -> None:
-    for part in (corpus.train, corpus.valid, corpus.test):
-        riddles = [pair for pair in part if pair.pronoun is not None]
-        assert 0.25 < len(riddles) / len(part) < 0.30
-        answers = Counter(pair.target.split(" ")[pair.pronoun or 0] for pair in riddles)
+def test_pronouns_are_balanced(corpus: GrammarCorpus) -> None:
+    for split in (corpus.train, corpus.valid, corpus.test):
+        riddles = [example for example in split if example.pronoun is not None]
+        assert 0.25 < len(riddles) / len(split) < 0.30
+        answers = Counter(example.target.split(" ")[example.pronoun or 0] for example in riddles)
         assert set(answers) == {"er", "sie", "es"}
         assert all(0.32 < count / len(riddles) < 0.35 for count in answers.values())
-        first = [combination(pair)[0] in pair.source.lower().split(" ")[:4] for pair in riddles]
+        first = [
+            combination(example)[0] in example.source.lower().split(" ")[:4] for example in riddles
+        ]
         assert 0.49 < sum(first) / len(first) < 0.51
 
 
@@ -147,7 +149,7 @@ def test_test_set_does_not_depend_on_the_size_of_the_training_set() -> None:
     assert generate(100, seed=2, held_out=50).test != small.test
 
 
-def test_the_same_in_every_process(tmp_path: Path) -> None:
+def test_every_process_generates_the_same(tmp_path: Path) -> None:
     program = (
         "import sys; from pathlib import Path; from regard.corpora.grammar import generate, write;"
         "write(generate(2000, seed=5, held_out=100), Path(sys.argv[1]))"
@@ -162,18 +164,18 @@ def test_the_same_in_every_process(tmp_path: Path) -> None:
         assert (tmp_path / "0" / name).read_bytes() == (tmp_path / "1" / name).read_bytes()
 
 
-def test_too_much_is_refused() -> None:
-    assert LARGEST > 1_000_000
+def test_impossible_sizes_are_refused() -> None:
+    assert MAX_PAIRS > 1_000_000
     with pytest.raises(ValueError, match="distinct pairs"):
-        generate(LARGEST)
+        generate(MAX_PAIRS)
     with pytest.raises(ValueError, match="negative"):
         generate(-1)
 
 
 def test_a_hundred_thousand_distinct_pairs() -> None:
     seen: set[str] = set()
-    assert len(draw(100_000, Part.TRAIN, 1, seen)) == 100_000
-    assert len(seen) >= 199_000  # source and target may be the same word for word, but hardly are
+    assert len(draw(100_000, Split.TRAIN, 1, seen)) == 100_000
+    assert len(seen) >= 199_000  # identical source and target are possible but rare
 
 
 def test_lexicon_is_a_function() -> None:
@@ -188,15 +190,16 @@ def test_write(tmp_path: Path) -> None:
     write(corpus, tmp_path / "deep" / "folder")
     folder = tmp_path / "deep" / "folder"
     assert len(list(folder.iterdir())) == 12
-    for part, pairs in (("train", corpus.train), ("valid", corpus.valid), ("test", corpus.test)):
+    splits = {"train": corpus.train, "valid": corpus.valid, "test": corpus.test}
+    for split, examples in splits.items():
         columns = [
-            (folder / f"{part}.{suffix}").read_text(encoding="utf-8").splitlines()
-            for suffix in ("en", "de", "align", "heads")
+            (folder / f"{split}.{suffix}").read_text(encoding="utf-8").splitlines()
+            for suffix in ("en", "de", "align", "trees")
         ]
-        for pair, source, target, alignment, heads in zip(pairs, *columns, strict=True):
-            assert (source, target) == (pair.source, pair.target)
+        for example, source, target, alignment, tree in zip(examples, *columns, strict=True):
+            assert (source, target) == (example.source, example.target)
             assert (
                 tuple(tuple(map(int, link.split("-"))) for link in alignment.split())
-                == pair.alignment
+                == example.alignment
             )
-            assert tuple(int(head) - 1 for head in heads.split()) == pair.heads
+            assert tuple(map(int, tree.split())) == example.tree

@@ -1,4 +1,4 @@
-"""ListOps: the answers are right, the lengths are spread, and a seed gives one corpus."""
+"""ListOps: right answers, a spread of lengths, and one corpus per seed."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from statistics import median
 import pytest
 
 from regard.corpora.listops import (
-    DEEPEST,
-    LARGEST,
-    LONGEST,
+    MAX_DEPTH,
+    MAX_LENGTH,
+    MAX_PAIRS,
+    MIN_LENGTH,
     OPERATORS,
-    SHORTEST,
-    Corpus,
-    Pair,
+    Expression,
+    ListOpsCorpus,
     draw_list,
     generate,
     value_of,
@@ -28,16 +28,16 @@ from regard.corpora.listops import (
 
 
 @pytest.fixture(scope="module")
-def corpus() -> Corpus:
+def corpus() -> ListOpsCorpus:
     return generate(4000, seed=3, held_out=300)
 
 
-def everything(corpus: Corpus) -> list[Pair]:
+def everything(corpus: ListOpsCorpus) -> list[Expression]:
     return corpus.train + corpus.valid + corpus.test
 
 
 def by_python(expression: str) -> int:
-    """Another evaluator: the expression turned into Python and left to it."""
+    """A second evaluator: translate the expression to Python and evaluate that."""
     names = {"[MIN": "low", "[MAX": "high", "[MED": "middle", "[SM": "total"}
     written = ""
     for token in expression.split():
@@ -89,30 +89,30 @@ def test_values_by_hand(expression: str, value: int) -> None:
         "[SUM 1 2 ]",
     ],
 )
-def test_what_is_no_expression_has_no_value(text: str) -> None:
+def test_malformed_expressions_are_refused(text: str) -> None:
     with pytest.raises(ValueError, match="expression"):
         value_of(text)
 
 
-def test_every_answer_is_right(corpus: Corpus) -> None:
-    for pair in everything(corpus):
-        assert str(by_python(pair.source)) == pair.target
+def test_every_answer_is_right(corpus: ListOpsCorpus) -> None:
+    for expression in everything(corpus):
+        assert str(by_python(expression.source)) == expression.target
 
 
-def test_lengths_operators_and_answers_are_spread(corpus: Corpus) -> None:
-    lengths = [len(pair.source.split()) for pair in corpus.train]
-    assert min(lengths) == SHORTEST
-    assert max(lengths) == LONGEST
-    doublings = Counter(LONGEST // length for length in lengths if length < LONGEST)
+def test_lengths_operators_and_answers_are_spread(corpus: ListOpsCorpus) -> None:
+    lengths = [len(expression.source.split()) for expression in corpus.train]
+    assert min(lengths) == MIN_LENGTH
+    assert max(lengths) == MAX_LENGTH
+    doublings = Counter(MAX_LENGTH // length for length in lengths if length < MAX_LENGTH)
     shares = [
         sum(doublings[times] for times in range(start, 2 * start)) / len(lengths)
         for start in (1, 2, 4)
     ]
     assert all(0.13 < share < 0.23 for share in shares)
-    operators = Counter(pair.source.split()[0] for pair in corpus.train)
+    operators = Counter(expression.source.split()[0] for expression in corpus.train)
     assert operators.keys() == OPERATORS.keys()
     assert min(operators.values()) > 0.2 * len(lengths)
-    answers = Counter(pair.target for pair in corpus.train)
+    answers = Counter(expression.target for expression in corpus.train)
     assert sorted(answers) == list("0123456789")
     assert max(answers.values()) < 0.25 * len(lengths)
 
@@ -125,22 +125,22 @@ def depth_of(tokens: list[str]) -> int:
     return deepest
 
 
-def test_lists_have_the_length_and_the_depth_that_was_asked_for() -> None:
-    chance = Random(1)
-    for length in range(SHORTEST, LONGEST + 1):
-        tokens = draw_list(chance, length, DEEPEST)
+def test_lists_have_the_requested_length_and_depth() -> None:
+    generator = Random(1)
+    for length in range(MIN_LENGTH, MAX_LENGTH + 1):
+        tokens = draw_list(generator, length, MAX_DEPTH)
         assert len(tokens) == length
-        assert depth_of(tokens) <= DEEPEST
+        assert depth_of(tokens) <= MAX_DEPTH
     for depth, longest in ((1, 7), (2, 37), (3, 187)):
-        for length in (SHORTEST, longest // 2 if depth > 1 else 5, longest):
-            assert depth_of(draw_list(chance, length, depth)) <= depth
-    assert depth_of(draw_list(chance, 187, 3)) == 3
+        for length in (MIN_LENGTH, longest // 2 if depth > 1 else 5, longest):
+            assert depth_of(draw_list(generator, length, depth)) <= depth
+    assert depth_of(draw_list(generator, 187, 3)) == 3
 
 
-def test_no_expression_twice(corpus: Corpus) -> None:
-    pairs = everything(corpus)
+def test_no_expression_twice(corpus: ListOpsCorpus) -> None:
+    expressions = everything(corpus)
     assert (len(corpus.train), len(corpus.valid), len(corpus.test)) == (4000, 300, 300)
-    assert len({pair.source for pair in pairs}) == len(pairs)
+    assert len({expression.source for expression in expressions}) == len(expressions)
 
 
 def test_the_test_set_does_not_depend_on_the_size_of_the_training_set() -> None:
@@ -150,14 +150,14 @@ def test_the_test_set_does_not_depend_on_the_size_of_the_training_set() -> None:
     assert generate(50, seed=2, held_out=20).test != small.test
 
 
-def test_too_much_is_refused() -> None:
+def test_impossible_sizes_are_refused() -> None:
     with pytest.raises(ValueError, match="At most"):
-        generate(LARGEST)
+        generate(MAX_PAIRS)
     with pytest.raises(ValueError, match="negative"):
         generate(-1)
 
 
-def test_the_command_writes_the_same_in_every_process(tmp_path: Path) -> None:
+def test_every_process_writes_the_same(tmp_path: Path) -> None:
     for seed in ("0", "1"):
         environment = {**os.environ, "PYTHONHASHSEED": seed}
         command = [sys.executable, "-m", "regard", "corpus", "listops", "--pairs", "200"]
@@ -175,5 +175,5 @@ def test_write(tmp_path: Path) -> None:
     corpus = generate(30, held_out=10)
     write(corpus, tmp_path / "deep")
     sources, targets = ((tmp_path / "deep" / f"train.{s}").read_text() for s in SUFFIXES)
-    assert sources.splitlines() == [pair.source for pair in corpus.train]
-    assert targets.splitlines() == [pair.target for pair in corpus.train]
+    assert sources.splitlines() == [expression.source for expression in corpus.train]
+    assert targets.splitlines() == [expression.target for expression in corpus.train]

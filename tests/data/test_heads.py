@@ -119,7 +119,7 @@ def test_heads_beside_lines(tmp_path: Path) -> None:
 def test_the_grammar_writes_trees(tmp_path: Path) -> None:
     grammar.write(grammar.generate(200, held_out=50), tmp_path)
     for part in ("train", "valid", "test"):
-        paths = [tmp_path / f"{part}.{suffix}" for suffix in ("en", "de", "heads")]
+        paths = [tmp_path / f"{part}.{suffix}" for suffix in ("en", "de", "trees")]
         for pair in Pairs.of_files(*paths):
             assert pair.heads is not None
             assert pair.heads.count(0) == 1
@@ -188,10 +188,7 @@ def test_a_line_is_a_tree_or_is_refused(numbers: list[int]) -> None:
 
 
 CORPUS = grammar.generate(300, held_out=1).train
-PAIRS = [
-    Pair(line, pair.source, pair.target, tuple(head + 1 for head in pair.heads))
-    for line, pair in enumerate(CORPUS, 1)
-]
+PAIRS = [Pair(line, pair.source, pair.target, pair.tree) for line, pair in enumerate(CORPUS, 1)]
 KINDS = ("bpe", "unigram", "word", "character", "byte")
 
 

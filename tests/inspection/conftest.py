@@ -59,7 +59,7 @@ def trees(tmp_path_factory: pytest.TempPathFactory) -> Path:
     files = {
         f"{option}{name}": folder / f"{part}.{suffix}"
         for option, part in (("", "train"), ("valid_", "valid"))
-        for name, suffix in (("source", "en"), ("target", "de"), ("source_heads", "heads"))
+        for name, suffix in (("source", "en"), ("target", "de"), ("source_heads", "trees"))
     }
     settings = [
         *SMALL,

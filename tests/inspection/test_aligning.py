@@ -94,10 +94,10 @@ def test_the_right_heads_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(aligning, "each_pair", examples)
     for known in (gold, None):
         chosen = choose(None, [Pair("", "")] * 5, "grow-diag", known)
-        assert (1, 2) in chosen.best.heads.places
+        assert (1, 2) in chosen.best.heads.indices
         assert chosen.best.heads.moment == "writing"
         assert chosen.best.error == 0
-        assert chosen.single[0].heads.places == ((1, 2),)
+        assert chosen.single[0].heads.indices == ((1, 2),)
     with pytest.raises(UsageError, match="5 lines for 6 pairs"):
         choose(None, [Pair("", "")] * 6, "grow-diag", gold)
 

@@ -139,7 +139,7 @@ def test_pointing_at_a_word_shows_where_it_looks(shown: Shown, found: Look) -> N
         said = shown.point_at(shown.all(".word")[1])
         weights = found.attention("encoder", 2, 1, words=True)[1]
         first = int(np.argmax(weights))
-        match = re.match(r"bee looks at (\S+) ([0-9.]+),", said)
+        match = re.match(r"bee attends to (\S+) ([0-9.]+),", said)
         assert match is not None, said
         assert match[1] == found.source.words[first]
         assert float(match[2]) == pytest.approx(weights[first], abs=6e-4)
@@ -155,7 +155,7 @@ def test_the_map_tells_the_weight_of_each_cell(shown: Shown, found: Look) -> Non
     row, column = rows // 2, columns // 2
     weight = found.attention("cross")[row, column]
     parts = said.rsplit(" ", 1)
-    assert parts[0] == f"{found.target.words[row]} looks at {found.source.words[column]}"
+    assert parts[0] == f"{found.target.words[row]} attends to {found.source.words[column]}"
     assert float(parts[1]) == pytest.approx(weight, abs=6e-4)
     assert shown.errors() == []
 
@@ -210,7 +210,7 @@ def test_the_search_and_the_tokens_are_shown(shown: Shown, found: Look) -> None:
     names = [each.text for each in shown.all("tr td:first-child")]
     assert names == [each.piece for each in found.written]
     shown.press("vectors", "Vectors")
-    assert len(shown.all("canvas.places")) == 1
+    assert len(shown.all("canvas.positions")) == 1
     assert shown.errors() == []
 
 
@@ -260,7 +260,7 @@ def test_two_hundred_words_are_drawn(browser: Any, tmp_path: Path) -> None:
     shown = Shown(browser, tmp_path / "long.html")
     for view in ("lines", "map", "all heads", "text"):
         shown.press("view", view)
-    assert "looks at" in shown.point_at(shown.all(".word")[150])
+    assert "attends to" in shown.point_at(shown.all(".word")[150])
     assert shown.errors() == []
 
 

@@ -43,7 +43,7 @@ def run(trees: Path, tmp_path: Path) -> Path:
 
 @pytest.fixture
 def pairs(trees: Path) -> list[Pair]:
-    return list(read_pairs(trees / "test.en", trees / "test.de", trees / "test.heads"))
+    return list(read_pairs(trees / "test.en", trees / "test.de", trees / "test.trees"))
 
 
 @pytest.fixture
@@ -53,19 +53,19 @@ def files(trees: Path) -> list[object]:
 
 @pytest.fixture
 def heads(trees: Path) -> list[object]:
-    return ["--source-heads", trees / "test.heads"]
+    return ["--source-heads", trees / "test.trees"]
 
 
 def test_pairs_are_read_with_their_trees(trees: Path, tmp_path: Path, pairs: list[Pair]) -> None:
-    assert [list(pair.heads or ()) for pair in pairs] == numbers(trees / "test.heads")
+    assert [list(pair.heads or ()) for pair in pairs] == numbers(trees / "test.trees")
     for wrong, said in (
-        (lines(trees / "test.heads")[:-1], "before line 20"),
+        (lines(trees / "test.trees")[:-1], "before line 20"),
         ([], "before line 1"),
     ):
         short = write_lines(tmp_path / "wrong.heads", wrong)
         with pytest.raises(UsageError, match=said):
             list(read_pairs(trees / "test.en", trees / "test.de", short))
-    long = write_lines(tmp_path / "wrong.heads", [*lines(trees / "test.heads"), "0"])
+    long = write_lines(tmp_path / "wrong.heads", [*lines(trees / "test.trees"), "0"])
     with pytest.raises(UsageError, match="more than the 20 lines"):
         list(read_pairs(trees / "test.en", trees / "test.de", long))
 
@@ -119,7 +119,7 @@ def test_heads_are_chosen_by_the_validation_trees(
     aligning.run_heads(experiment, experiment.predictor(), lambda text: None)
     (read,) = given
     assert [pair.source for pair in read] == lines(trees / "valid.en")
-    assert [list(pair.heads) for pair in read] == numbers(trees / "valid.heads")
+    assert [list(pair.heads) for pair in read] == numbers(trees / "valid.trees")
 
 
 def test_align_evaluate_translate_and_look_agree(
@@ -147,7 +147,7 @@ def test_align_evaluate_translate_and_look_agree(
     page = ["--output", tmp_path / "look.html"]
     assert command("look", run, "--input", trees / "test.en", *heads, *page) == 0
     assert capsys.readouterr().out.splitlines() == lines(output)
-    one = write_lines(tmp_path / "one", lines(trees / "test.heads")[:1])
+    one = write_lines(tmp_path / "one", lines(trees / "test.trees")[:1])
     sentence = lines(trees / "test.en")[0]
     assert command("look", run, sentence, "--source-heads", one, *page) == 0
     assert capsys.readouterr().out.splitlines() == lines(output)[:1]
@@ -174,7 +174,7 @@ def test_what_does_not_fit_is_said_before_any_work(
         raise AssertionError("the model was loaded")
 
     monkeypatch.setattr(Run, "predictor", working)
-    rows = lines(trees / "test.heads")
+    rows = lines(trees / "test.trees")
     bad = ["--source-heads", write_lines(tmp_path / "bad", [*rows[:-1], "9 9"])]
     gold = ["--alignments", trees / "test.align"]
     to = ["--output", tmp_path / "output"]
@@ -203,7 +203,7 @@ def test_snapshots_show_the_attention_by_trees(trees: Path) -> None:
     assert all(sentence["attention"] for sentence in shown)
     predictor = regard.load(trees / "run")
     sources, targets = lines(trees / "valid.en")[:4], lines(trees / "valid.de")[:4]
-    beside = numbers(trees / "valid.heads")[:4]
+    beside = numbers(trees / "valid.trees")[:4]
     found = snapshot(predictor, sources, targets, targets, beside)["sentences"]
     for sentence, source, target, tree in zip(found, sources, targets, beside, strict=True):
         attention = sentence["attention"]

@@ -1,4 +1,4 @@
-"""Alignment error rate, by hand."""
+"""Alignment error rate, computed by hand."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ def test_sure_and_possible_links_are_read() -> None:
     assert parse_gold("").sure == frozenset()
 
 
-def test_words_may_count_from_one_and_sides_may_be_turned() -> None:
-    assert parse_gold("1-2 3p1", first=1, turned=True).possible == {(1, 0), (0, 2)}
+def test_words_may_count_from_one_and_sides_may_be_swapped() -> None:
+    assert parse_gold("1-2 3p1", first=1, swapped=True).possible == {(1, 0), (0, 2)}
 
 
 @pytest.mark.parametrize("line", ["0:0", "0-", "-1-0", "0-0-0", "a-b", "1-1p", "0 1"])
-def test_what_is_no_link_is_refused(line: str) -> None:
+def test_what_is_not_a_link_is_refused(line: str) -> None:
     with pytest.raises(UsageError, match="is not a link"):
         parse_gold(line)
     with pytest.raises(UsageError, match="is not a link"):

@@ -99,7 +99,7 @@ def test_a_journal_that_cannot_be_written_is_said_once_and_costs_nothing(
             train_small(run, corpus)
     finally:
         raise_again()
-    assert len([note for note in notes if "The journal cannot be written" in note]) == 1
+    assert len([note for note in notes if "Cannot write the journal" in note]) == 1
     assert [r["step"] for r in journal(run) if r["event"] == "train"] == [1, 2, 6, 7, 8]
     assert tensors(run, 8) == tensors(undisturbed, 8)
 
@@ -127,7 +127,7 @@ def test_a_signal_on_a_full_disk_does_not_claim_to_have_saved(
 ) -> None:
     with file_size_limit(3, LIMIT), at_step(4, terminate), pytest.raises(RegardError) as failed:
         train_small(tmp_path / "run", corpus, save_every=2)
-    assert "could not be saved" in str(failed.value)
+    assert "Could not save" in str(failed.value)
     assert_intact(tmp_path / "run", 2)
 
 

@@ -105,7 +105,7 @@ def test_a_value_that_is_not_finite_is_named_and_its_step_left_out(
     changed(monkeypatch, spoil(name, step, draw.choice([float("nan"), float("inf")])))
     train_small(tmp_path / "run", corpus, save_every=1)
     skipped = [r for r in journal(tmp_path / "run") if r["event"] == "not_finite"]
-    assert skipped == [{"event": "not_finite", "step": step, "where": f"the output of {name}"}]
+    assert skipped == [{"event": "not_finite", "step": step, "where": f"output of {name}"}]
     assert saved_steps(tmp_path / "run")[-1] == 8
     assert_all_saved_is_finite(tmp_path / "run")
     assert tensors(tmp_path / "run", 8) != tensors(undisturbed.path, 8)
@@ -118,7 +118,7 @@ def test_if_so_configured_the_run_stops_and_keeps_its_last_good_checkpoint(
     with monkeypatch.context() as patch:
         changed(patch, spoil(name, 6, float("nan")))
         with pytest.raises(
-            RegardError, match=f"at step 6 because the output of {name} is not finite"
+            RegardError, match=f"at step 6 because of a non-finite output of {name}"
         ):
             train_small(tmp_path / "run", corpus, "training.not_finite=stop", save_every=2)
     assert saved_steps(tmp_path / "run") == [2, 4]
@@ -142,7 +142,7 @@ def test_the_culprit_is_found_in_any_of_the_accumulated_batches(
     changed(monkeypatch, change)
     train_small(tmp_path / "run", corpus, "training.accumulate=3", steps=4)
     found = [r["where"] for r in journal(tmp_path / "run") if r["event"] == "not_finite"]
-    assert found == [f"the output of {name}"]
+    assert found == [f"output of {name}"]
 
 
 def test_the_culprit_is_sought_in_the_same_computation(
@@ -161,7 +161,7 @@ def test_the_culprit_is_sought_in_the_same_computation(
     changed(monkeypatch, change)
     train_small(tmp_path / "run", corpus, steps=5)
     found = [r["where"] for r in journal(tmp_path / "run") if r["event"] == "not_finite"]
-    assert found == ["the output of decoder.norm"]
+    assert found == ["output of decoder.norm"]
     assert rows[3] == rows[4]  # step 4, and again to find the culprit
 
 
@@ -177,7 +177,7 @@ def test_a_gradient_that_is_not_finite_is_named(
     changed(monkeypatch, change)
     train_small(tmp_path / "run", corpus)
     found = [r["where"] for r in journal(tmp_path / "run") if r["event"] == "not_finite"]
-    assert found == ["the gradient of encoder.embedding.tokens.weight"]
+    assert found == ["gradient of encoder.embedding.tokens.weight"]
     assert_all_saved_is_finite(tmp_path / "run")
 
 
@@ -196,10 +196,10 @@ def test_a_poisoned_weight_is_named_and_never_saved(
         model.register_forward_pre_hook(poison)
 
     changed(monkeypatch, change)
-    with pytest.raises(RegardError, match="not finite"):
+    with pytest.raises(RegardError, match=r"non-finite|not finite"):
         train_small(tmp_path / "run", corpus, steps=40, save_every=save_every)
     wheres = {r["where"] for r in journal(tmp_path / "run") if r["event"] == "not_finite"}
-    assert wheres == {"the weights of encoder.embedding.tokens.weight"}
+    assert wheres == {"weights of encoder.embedding.tokens.weight"}
     if save_every == 3:
         assert saved_steps(tmp_path / "run") == [3]
         assert_all_saved_is_finite(tmp_path / "run")

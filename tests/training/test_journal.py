@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
-from regard.drawing.curves import draw_curves
+from regard.drawing.curves import save_curves
 from regard.training.journal import Journal
 
 
@@ -70,11 +71,19 @@ def test_a_missing_journal_is_an_empty_one(tmp_path: Path) -> None:
 
 
 def test_the_curves_show_what_the_journal_holds(tmp_path: Path) -> None:
-    draw_curves(written(tmp_path), tmp_path / "curves.svg")
+    curves = written(tmp_path).curves()
+    assert curves == {
+        "loss per token": {
+            "training": [(10, 1 / 10), (20, 1 / 20), (30, 1 / 30)],
+            "validation": [(30, 0.5)],
+        },
+        "bleu": {"validation": [(30, 12.0)]},
+    }
+    save_curves(tmp_path / "curves.svg", curves, "step")
     drawn = (tmp_path / "curves.svg").read_text()
-    assert drawn.startswith("<svg")
+    assert "<svg" in drawn
     assert "loss per token" in drawn
     assert "bleu" in drawn
-    assert drawn.count("<polyline") == 3
-    draw_curves(Journal(tmp_path / "none.jsonl"), tmp_path / "empty.svg")
+    assert len(re.findall(r'id="panel-\d-curve-\d"', drawn)) == 3
+    save_curves(tmp_path / "empty.svg", Journal(tmp_path / "none.jsonl").curves(), "step")
     assert "nothing yet" in (tmp_path / "empty.svg").read_text()

@@ -7,7 +7,7 @@ import torch
 from torch import nn
 
 from regard.processes.ranks import Ranks
-from regard.training.muon import LIKE_ADAM, orthogonal
+from regard.training.muon import ADAM_UPDATE_SIZE, orthogonal
 from regard.training.optimizers import OptimizerSettings
 
 RATE = 0.01
@@ -32,8 +32,8 @@ def test_singular_values_come_near_one_whatever_they_were(shape: tuple[int, int]
 def test_what_is_orthogonal_already_keeps_its_directions() -> None:
     torch.manual_seed(0)
     given, _ = torch.linalg.qr(torch.randn(16, 16))
-    turned = orthogonal(given)
-    assert torch.allclose(turned / turned.norm(), given / given.norm(), atol=0.02)
+    result = orthogonal(given)
+    assert torch.allclose(result / result.norm(), given / given.norm(), atol=0.02)
 
 
 def test_an_update_is_as_large_as_one_of_adam_for_any_shape_and_gradient() -> None:
@@ -44,7 +44,7 @@ def test_an_update_is_as_large_as_one_of_adam_for_any_shape_and_gradient() -> No
         layer.weight.grad = 1e3 * torch.randn(outputs, inputs)
         step(layer)
         size = (layer.weight.detach() - before).square().mean().sqrt()
-        assert float(size) == pytest.approx(RATE * LIKE_ADAM, rel=0.3)
+        assert float(size) == pytest.approx(RATE * ADAM_UPDATE_SIZE, rel=0.3)
 
 
 def test_maps_stacked_in_one_matrix_are_updated_as_if_alone() -> None:

@@ -23,7 +23,9 @@ from toy import (
 )
 
 from regard.errors import RegardError
+from regard.processes.peers import with_peers
 from regard.processes.ranks import Ranks
+from regard.runs.train import READY
 
 Corpus = dict[str, Path]
 STEPS = 120
@@ -139,11 +141,17 @@ def test_a_peer_that_cannot_begin_is_noticed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sys, "executable", "/bin/false")
-    with pytest.raises(RegardError, match="could not begin"), Ranks().with_peers(tmp_path, 2):
+    with pytest.raises(RegardError, match="could not start"), with_peers(Ranks(), tmp_path, 2):
         pass
 
 
 def test_what_went_wrong_in_a_peer_is_said_by_the_first(tmp_path: Path) -> None:
     nowhere = tmp_path / "nowhere"  # the peer finds no run there
-    with pytest.raises(RegardError, match="nowhere"), Ranks().with_peers(nowhere, 2) as ranks:
-        ranks.barrier()
+
+    def begin() -> None:
+        with with_peers(Ranks(), nowhere, 2) as ranks:
+            ranks.broadcast([READY])
+            ranks.barrier()
+
+    with pytest.raises(RegardError, match="nowhere"):
+        begin()

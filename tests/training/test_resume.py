@@ -31,7 +31,7 @@ from regard.models import Architecture
 from regard.recipes import RECIPES, Config
 from regard.training.average import AverageSettings
 from regard.training.optimizers import OptimizerSettings
-from regard.training.trainer import TrainingSettings
+from regard.training.settings import TrainingSettings
 
 Corpus = dict[str, Path]
 MEMBERS = [
@@ -121,17 +121,17 @@ def test_resuming_at_any_step_even_at_the_border_of_a_window_or_an_epoch(
         "training.dropout_ramp_epochs=1",
     )
     train_small(tmp_path / "undisturbed", corpus, *settings, steps=12)
-    places = []
+    offsets = []
     for step in range(1, 12):
         with at_step(1, terminate), pytest.raises(Interrupted):
             train_small(tmp_path / "broken", corpus, *settings, steps=12)
-        places.append(progress(tmp_path / "broken", step)["place"])
+        offsets.append(progress(tmp_path / "broken", step)["offset"])
     train_small(tmp_path / "broken", corpus, *settings, steps=12)
     assert tensors(tmp_path / "broken", 12) == tensors(tmp_path / "undisturbed", 12)
     assert journal(tmp_path / "broken") == journal(tmp_path / "undisturbed")
-    assert {"epoch": 1, "window": 0, "batch": 0} in places  # the border of an epoch
-    assert any(place["window"] and not place["batch"] for place in places)  # of a window
-    assert any(place["batch"] for place in places)  # neither
+    assert {"epoch": 1, "window": 0, "batch": 0} in offsets  # the border of an epoch
+    assert any(each["window"] and not each["batch"] for each in offsets)  # of a window
+    assert any(each["batch"] for each in offsets)  # neither
 
 
 def test_dropout_can_grow_from_nothing_to_all_of_it(tmp_path: Path, corpus: Corpus) -> None:
@@ -224,7 +224,7 @@ def test_a_second_signal_stops_at_once_but_a_doubled_one_does_not(
     assert saved_steps(tmp_path / "doubled") == [2]
     clock = iter([0.0, 5.0])
     with monkeypatch.context() as patch, at_step(2, twice):
-        patch.setattr("regard.training.trainer.time.monotonic", lambda: next(clock))
+        patch.setattr("regard.training.signals.time.monotonic", lambda: next(clock))
         with pytest.raises(KeyboardInterrupt):
             train_small(tmp_path / "second", corpus)
     assert saved_steps(tmp_path / "second") == []
@@ -326,7 +326,7 @@ def test_a_damaged_checkpoint_costs_one_interval_and_changes_nothing(
     damaged.write_bytes(damaged.read_bytes()[:100])
     regard.train(run=tmp_path / "broken")
     said = capsys.readouterr().err
-    assert "step-6/optimizer.safetensors was damaged" in said.replace("\n", "")
+    assert "step-6/optimizer.safetensors is corrupt" in said.replace("\n", "")
     assert "at step 4" in said
     assert tensors(tmp_path / "broken", 8) == tensors(tmp_path / "undisturbed", 8)
     assert journal(tmp_path / "broken") == journal(tmp_path / "undisturbed")

@@ -52,7 +52,7 @@ def test_a_signal_saves_and_the_same_command_goes_on(
     assert "Traceback" not in said
     step = saved_steps(run)[-1]
     assert said.splitlines()[-1] == (
-        f"regard: Saved at step {step:,}: the same command goes on from there."
+        f"regard: Saved at step {step:,}: run the same command to continue."
     )
     assert max(record["step"] for record in journal(run)) == step < STEPS
     assert main(command(run, corpus)) == 0

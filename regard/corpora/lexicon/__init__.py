@@ -1,5 +1,5 @@
-"""The words of the grammar: plain tables, because people and not programs have to proofread them.
+"""The words of the grammar, in plain tables that people can proofread.
 
-Every English word has exactly one German rendering, so that the corpus is a function that a small
+Every English word has exactly one German translation, so the corpus is a function that a small
 model can learn.
 """

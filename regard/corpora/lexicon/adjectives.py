@@ -5,7 +5,7 @@ from __future__ import annotations
 from regard.corpora.inflection import Adjective
 from regard.corpora.lexicon.tables import entries
 
-# An exclamation mark: absolute, it takes no "too" and no "very".
+# An exclamation mark means absolute: it cannot be "too" or "very".
 ADJECTIVE_TABLE = """
     old alt; young jung; new neu; big groß; small klein; good gut; bad schlecht
     friendly freundlich; tired müde; sick krank
@@ -32,7 +32,7 @@ ADJECTIVE_TABLE = """
     clumsy ungeschickt; stubborn stur; bulky sperrig; torn zerrissen !; crooked schief
 """
 
-# What can be said of each kind of noun, before it or after "is".
+# The adjectives that can describe each kind of noun, before it or after "is".
 DESCRIBES = {
     "person": "old young friendly tired sick hungry thirsty happy sad angry lazy clever strong weak"
     " rich poor famous nice polite brave nervous curious careful patient honest quiet funny",

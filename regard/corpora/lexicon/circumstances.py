@@ -5,7 +5,7 @@ from __future__ import annotations
 from regard.corpora.inflection import Adverbial, Rendering, Tense
 from regard.corpora.lexicon.tables import entries, rows
 
-# The bar parts the chunks that render each other.
+# Bars separate the chunks, which are aligned one to one.
 TIME_TABLES = {
     Tense.PAST: """
         yesterday=gestern; on|Monday=am|Montag; on|Sunday=am|Sonntag; in the|evening=am|Abend
@@ -15,7 +15,7 @@ TIME_TABLES = {
     Tense.FUTURE: "tomorrow=morgen; on|Friday=am|Freitag; on|Saturday=am|Samstag",
     Tense.PERFECT: "today=heute; this|week=diese|Woche",
 }
-# Long ago, as a habit, in the far future: not for what is asked, denied, wanted or possible.
+# Long ago, habitually or in the far future: not for questions, negations and modal verbs.
 WIDER_TIME_TABLES = {
     Tense.PAST: "last|year=letztes|Jahr; last|summer=letzten|Sommer",
     Tense.PRESENT: "every|day=jeden|Tag; every|week=jede|Woche; every|morning=jeden|Morgen",
@@ -44,8 +44,8 @@ FREQUENCIES = [
     ("sometimes", "manchmal"),
     ("rarely", "selten"),
 ]
-# Where things happen: English and German preposition, and the places.
-PLACE_TABLE = """
+# Where things happen: English and German preposition, and the nouns.
+LOCATION_TABLE = """
     in>in garden kitchen park forest house school hotel library cellar room village
     in>in city museum office barn hut castle restaurant garage theater factory
     on>auf bench sofa ship island bridge roof
@@ -54,7 +54,7 @@ PLACE_TABLE = """
     in_front_of>vor house church school hotel museum theater bakery
     next_to>neben church tree pharmacy gate bakery river
 """
-ANIMAL_PLACE_TABLE = """
+ANIMAL_LOCATION_TABLE = """
     in>in garden park forest barn house stable cave
     under>unter tree table bridge bed
     behind>hinter house hedge barn wall
@@ -62,12 +62,12 @@ ANIMAL_PLACE_TABLE = """
 """
 
 
-def read_place(row: str) -> tuple[Rendering, list[str]]:
+def read_location(row: str) -> tuple[Rendering, list[str]]:
     """Read a preposition and the nouns it goes with."""
     prepositions, *names = row.split()
     english, _, german = prepositions.replace("_", " ").partition(">")
     return (english, german), names
 
 
-PLACES = [read_place(row) for row in rows(PLACE_TABLE)]
-ANIMAL_PLACES = [read_place(row) for row in rows(ANIMAL_PLACE_TABLE)]
+LOCATIONS = [read_location(row) for row in rows(LOCATION_TABLE)]
+ANIMAL_LOCATIONS = [read_location(row) for row in rows(ANIMAL_LOCATION_TABLE)]

@@ -12,7 +12,7 @@ BECAUSE = ("because", "weil")
 SINCE = ("since", "da")
 ALTHOUGH = ("although", "obwohl")
 
-# With the tenses of the main and of the other clause: "when" is als in the past, else wenn.
+# With the tenses of the main and the other clause: "when" is als in the past, otherwise wenn.
 TEMPORAL = [
     (("when", "wenn"), Tense.PRESENT, Tense.PRESENT),
     (("when", "als"), Tense.PAST, Tense.PAST),
@@ -23,5 +23,5 @@ TEMPORAL = [
 
 
 def causal(tense: Tense) -> list[Rendering]:
-    """Those that give a reason; after a perfect, "since" would speak of time."""
+    """Conjunctions that give a reason; after a perfect, "since" would be temporal."""
     return [BECAUSE] if tense is Tense.PERFECT else [BECAUSE, SINCE]

@@ -1,4 +1,4 @@
-"""The articles and what stands in their place: possessives, quantities and numbers."""
+"""The determiners: articles, possessives, quantifiers and numbers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The frames of the riddles: two nouns, and which adjectives speak of the one or of the other."""
+"""The frames of the riddles: two nouns, and the adjectives that apply to one or the other."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from regard.corpora.lexicon.tables import rows
 
 @dataclass(frozen=True, eq=False)
 class Frame:
-    """A sentence with two nouns and an "it" that only the adjective can resolve.
+    """A sentence with two nouns and an "it" that only the adjective can disambiguate.
 
-    "The animal didn't cross the street because it was too tired": what speaks against crossing
-    is a property either of animals or of streets. What speaks for it goes with a positive verb.
+    "The animal didn't cross the street because it was too tired": a reason against crossing is a
+    property of either animals or streets. A reason for it goes with a positive verb.
     """
 
     verb: str
@@ -26,8 +26,8 @@ class Frame:
     object_for: list[str]
 
     @property
-    def lively(self) -> bool:
-        """Whether it is about animals, which do things at some time, unlike boxes and ropes."""
+    def dynamic(self) -> bool:
+        """Whether it is about animals, which act at some time, unlike boxes and ropes."""
         return NOUNS[self.subjects[0]].kind == "animal"
 
 
@@ -54,8 +54,8 @@ WORD_LISTS = {
     "EAGER": "hungry thirsty curious brave restless",
     "HELPLESS": "slow tired lazy clumsy weak exhausted injured sleepy",
 }
-# Verb: subjects > objects. A minus: what speaks against it, of the subject > of the object.
-# A plus: what speaks for it. Words in capitals stand for the lists above.
+# Verb: subjects > objects. Minus: reasons against it, about the subject > about the object.
+# Plus: reasons for it. Words in capitals are names of the lists above.
 FRAME_TABLE = """
     überqueren: WALKERS > street bridge square highway intersection
         - WEARY > wide icy slippery busy closed flooded
@@ -152,7 +152,7 @@ FRAME_TABLE = """
 
 
 def read_words(text: str) -> list[str]:
-    """Split a list of words and replace the names in capitals by their lists."""
+    """Split a list of words, and expand the names in capitals."""
     return [word for name in text.split() for word in WORD_LISTS.get(name, name).split()]
 
 
@@ -169,9 +169,9 @@ def read_frame(row: str) -> Frame:
     return Frame(verb, *sides)
 
 
-FRAMES = [read_frame(row) for row in rows(FRAME_TABLE, joint=" ")]
+FRAMES = [read_frame(row) for row in rows(FRAME_TABLE, separator=" ")]
 
-# Adjectives before the two nouns that say nothing about which of them "it" is.
+# Adjectives for the two nouns that do not reveal which of them "it" refers to.
 NEUTRAL_TABLE = {
     "animal": "brown black white old beautiful",
     "nature": "beautiful",

@@ -1,4 +1,4 @@
-"""The nouns, by kind: what a noun is decides which verbs and adjectives it can go with."""
+"""The nouns, by semantic kind, which decides the verbs and adjectives they can go with."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from functools import cache
 from regard.corpora.inflection import Noun
 from regard.corpora.lexicon.tables import entries
 
-# Singular and, if irregular, plural; German singular, gender and plural.
-# The gender w is a weak masculine; without a plural (-) the noun is a mass.
+# English singular and, if irregular, plural; German singular, gender and plural.
+# The gender w is a weak masculine noun; a noun without a plural (-) is a mass noun.
 NOUN_TABLES = {
     "person": """
         man/men Mann m Männer; woman/women Frau f Frauen; child/children Kind n Kinder
@@ -204,11 +204,11 @@ NOUNS = {noun.english: noun for nouns in KINDS.values() for noun in nouns}
 
 @cache
 def nouns_of(names: tuple[str, ...]) -> tuple[Noun, ...]:
-    """All nouns of the named kinds; a name that is no kind is the noun itself."""
+    """All nouns of the named kinds; a name that is not a kind is the noun itself."""
     return tuple(noun for name in names for noun in KINDS.get(name) or [NOUNS[name]])
 
 
-# What can be mine: a friend but not a tourist, a dog but not a wolf.
+# Nouns that take a possessive: a friend but not a tourist, a dog but not a wolf.
 OWNED_NAMES = """
     food drink reading clothing vehicle furniture container object tool instrument room child
     neighbor friend brother sister mother father son daughter uncle aunt grandmother grandfather

@@ -1,4 +1,4 @@
-"""Who people are when no noun says so: personal pronouns, question pronouns and names."""
+"""Personal pronouns, question pronouns and names."""
 
 from __future__ import annotations
 

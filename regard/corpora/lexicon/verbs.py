@@ -1,4 +1,4 @@
-"""The verbs: their principal parts, who can do what they say, and what they ask for."""
+"""The verbs: their principal parts, possible subjects and arguments."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from regard.corpora.lexicon.nouns import nouns_of
 from regard.corpora.lexicon.tables import rows
 
 # English parts | German parts | subjects | arguments | flags. A deeper line continues the row.
-# Flags: p takes a place; s is a state, and so stands in the present and the simple past only;
-# i happens to somebody, who can neither want to do it nor have a reason.
+# Flags: p can have a location; s is stative: only in the present and the simple past; i is
+# involuntary: the subject can neither want it nor have a reason for it.
 VERB_TABLE = """
     sleep slept slept | schlafen schläft schlief geschlafen | person,animal | | p
     work worked worked | arbeiten arbeitet arbeitete gearbeitet | person | | p
@@ -266,14 +266,14 @@ def read_verb(row: str) -> Verb:
         auxiliary="".join(auxiliary) or "haben",
         subjects=tuple(subjects.split(",")),
         arguments=tuple(read_argument(argument) for argument in arguments.split()),
-        takes_place="p" in flags,
-        state="s" in flags,
+        takes_location="p" in flags,
+        stative="s" in flags,
         involuntary="i" in flags,
     )
 
 
 def read_verbs(table: str) -> dict[str, Verb]:
-    """Read a table; the key is the German infinitive with its preposition, if it has one."""
+    """Read a table; the key is the German infinitive, followed by its preposition if any."""
     verbs: dict[str, Verb] = {}
     for row in rows(table):
         verb = read_verb(row)
@@ -298,7 +298,7 @@ WHETHER_VERBS = [
 ]
 
 # English, third person and, if it takes "do", base | tense | German parts | flags.
-# Flags: p German uses the form of the past; f it is free to be denied and asked.
+# Flags: p German uses the past form; f can be negated and questioned.
 MODAL_TABLE = """
     can can | present | können kann konnte | f
     could could | past | können kann konnte | pf
@@ -337,7 +337,7 @@ def verbs_with_subject(noun: Noun) -> list[Verb]:
 
 @cache
 def verbs_with_object(noun: Noun) -> list[Verb]:
-    """The verbs whose only object the noun can be."""
+    """The verbs with one object, which the noun can be."""
     return [
         verb
         for verb in VERBS.values()

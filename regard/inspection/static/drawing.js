@@ -1,6 +1,6 @@
 "use strict";
 
-/* Elements and pictures. Text only ever enters the page as textContent. */
+/* Elements and images. Text only ever enters the page as textContent. */
 
 function make(tag, attributes, ...children) {
   const svg = ["svg", "g", "path", "rect", "text"].includes(tag);
@@ -18,7 +18,7 @@ function named(tag, text, attributes) {
   return element;
 }
 
-/* Weights are drawn by their square root, or the small ones could not be told from none. */
+/* The square root of a weight, so that small weights can be told from zero. */
 function strength(weight) {
   return Math.sqrt(Math.min(1, Math.abs(weight)));
 }
@@ -31,7 +31,7 @@ function colours() {
   return { ground: parts, accent: triple("--accent"), warm: triple("--warm") };
 }
 
-/* Some models have weights below 0: those are orange. The style is asked once, not by word. */
+/* Negative weights, which some models have, are orange. Reads the style once, not once per word. */
 function shader() {
   const { accent, warm } = colours();
   return (weight) => {
@@ -40,22 +40,22 @@ function shader() {
   };
 }
 
-/* One pixel for each value; the browser makes it as large as it should be. */
+/* One pixel per value; the browser scales it up. */
 function paint(canvas, values, rows, columns, colourOf) {
   canvas.width = Math.max(1, columns);
   canvas.height = Math.max(1, rows);
   const context = canvas.getContext("2d");
   const image = context.createImageData(canvas.width, canvas.height);
-  for (let place = 0; place < rows * columns; place += 1) {
-    const colour = colourOf(values[place]);
-    for (let part = 0; part < 3; part += 1) image.data[4 * place + part] = colour[part];
-    image.data[4 * place + 3] = 255;
+  for (let index = 0; index < rows * columns; index += 1) {
+    const colour = colourOf(values[index]);
+    for (let part = 0; part < 3; part += 1) image.data[4 * index + part] = colour[part];
+    image.data[4 * index + 3] = 255;
   }
   context.putImageData(image, 0, 0);
 }
 
-function mixed(from, to, share) {
-  return from.map((part, place) => part + (to[place] - part) * share);
+function mixed(from, to, fraction) {
+  return from.map((part, index) => part + (to[index] - part) * fraction);
 }
 
 function paintWeights(canvas, values, rows, columns) {
@@ -74,41 +74,41 @@ function paintSigned(canvas, values, rows, columns) {
 
 function legend() {
   const canvas = make("canvas", {});
-  const ramp = Float32Array.from({ length: 161 }, (_, place) => (place / 160) ** 2);
+  const ramp = Float32Array.from({ length: 161 }, (_, index) => (index / 160) ** 2);
   paintWeights(canvas, ramp, 1, 161);
-  const ends = ["0", canvas, "1 (the colour grows with the square root of the weight)"];
+  const ends = ["0", canvas, "1 (colour intensity is the square root of the weight)"];
   return make("div", { class: "legend" }, ...ends);
 }
 
-/* A heat map with names that stay in sight, and a cross of bars where the pointer is. */
+/* A heat map whose labels stay visible while scrolling, with crosshairs at the pointer. */
 function heatMap(grid, show, links) {
   const cell = Math.max(11, Math.min(34, Math.floor(900 / Math.max(grid.columns, grid.rows))));
-  const letters = Math.max(10, Math.min(14, cell - 2));
+  const fontSize = Math.max(10, Math.min(14, cell - 2));
   const [width, height] = [grid.columns * cell, grid.rows * cell];
-  const left = labelRoom(grid.rowNames, letters);
-  const top = Math.round(labelRoom(grid.columnNames, letters) * 0.87) + 10;
+  const left = labelSpace(grid.rowNames, fontSize);
+  const top = Math.round(labelSpace(grid.columnNames, fontSize) * 0.87) + 10;
   const down = make("div", { class: "down" });
   const across = make("div", { class: "across" });
   const rowNames = grid.rowNames.map((text, row) => {
     const name = named("span", text, { class: "name" });
-    place(name, { top: row * cell + (cell - letters) / 2, fontSize: letters });
+    setPixels(name, { top: row * cell + (cell - fontSize) / 2, fontSize });
     return name;
   });
   const columnNames = grid.columnNames.map((text, column) => {
     const name = named("span", text, { class: "name" });
-    place(name, { left: column * cell + cell / 2 - letters / 2, top: top - 4, fontSize: letters });
+    setPixels(name, { left: column * cell + cell / 2 - fontSize / 2, top: top - 4, fontSize });
     return name;
   });
   down.append(...rowNames);
   across.append(...columnNames);
   const canvas = make("canvas", {});
   paintWeights(canvas, grid.values, grid.rows, grid.columns);
-  const body = make("div", { class: "body" }, canvas, ruled(cell));
+  const body = make("div", { class: "body" }, canvas, gridLines(cell));
   for (const [column, row] of links || []) body.append(dot(row, column, cell));
-  place(body, { width, height });
-  place(down, { width: left, height });
-  place(across, { width: width + 70, height: top });
-  follow(body, grid, cell, rowNames, columnNames, show);
+  setPixels(body, { width, height });
+  setPixels(down, { width: left, height });
+  setPixels(across, { width: width + 70, height: top });
+  followPointer(body, grid, cell, rowNames, columnNames, show);
   const corner = make("div", { class: "corner" });
   const map = make("div", { class: "map" }, corner, across, down, body);
   map.style.gridTemplateColumns = `${left}px ${width + 70}px`;
@@ -116,16 +116,16 @@ function heatMap(grid, show, links) {
   return make("div", { class: "scroll" }, map);
 }
 
-function labelRoom(names, letters) {
+function labelSpace(names, fontSize) {
   const longest = Math.max(3, ...names.map((name) => name.length));
-  return Math.round(Math.min(150, 14 + longest * letters * 0.62));
+  return Math.round(Math.min(150, 14 + longest * fontSize * 0.62));
 }
 
-function place(element, sizes) {
+function setPixels(element, sizes) {
   for (const [name, value] of Object.entries(sizes)) element.style[name] = `${value}px`;
 }
 
-function ruled(cell) {
+function gridLines(cell) {
   const lines = make("div", { class: "grid" });
   if (cell >= 16) {
     const line = "var(--ground) 0 1px, transparent 1px 100%";
@@ -139,11 +139,11 @@ function dot(row, column, cell) {
   const link = make("div", { class: "link" });
   const size = Math.max(5, cell * 0.4);
   const margin = (cell - size) / 2;
-  place(link, { left: column * cell + margin, top: row * cell + margin, width: size, height: size });
+  setPixels(link, { left: column * cell + margin, top: row * cell + margin, width: size, height: size });
   return link;
 }
 
-function follow(body, grid, cell, rowNames, columnNames, show) {
+function followPointer(body, grid, cell, rowNames, columnNames, show) {
   const bars = [make("div", { class: "bar" }), make("div", { class: "bar" })];
   body.append(...bars);
   let lit = [];
@@ -153,8 +153,8 @@ function follow(body, grid, cell, rowNames, columnNames, show) {
     for (const name of lit) name.classList.add("lit");
     for (const bar of bars) bar.style.display = row === null ? "none" : "block";
     if (row === null) return;
-    place(bars[0], { left: 0, top: row * cell, width: grid.columns * cell, height: cell });
-    place(bars[1], { left: column * cell, top: 0, width: cell, height: grid.rows * cell });
+    setPixels(bars[0], { left: 0, top: row * cell, width: grid.columns * cell, height: cell });
+    setPixels(bars[1], { left: column * cell, top: 0, width: cell, height: grid.rows * cell });
     show(row, column);
   };
   body.addEventListener("mousemove", (event) => {

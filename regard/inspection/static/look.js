@@ -1,6 +1,6 @@
 "use strict";
 
-/* The page: what is chosen, and a panel for each thing there is to see. */
+/* The page: the current selection, and one panel per kind of information. */
 
 const payload = JSON.parse(document.getElementById("data").textContent);
 const page = document.getElementById("page");
@@ -9,9 +9,9 @@ Object.assign(chosen, { layer: null, head: null, method: "grow-diag", moment: "w
 const unpacked = new Map();
 
 const KINDS = {
-  cross: ["target to source", "the target looks …", "… at the source"],
-  encoder: ["within the source", "the source looks at itself", ""],
-  decoder: ["within the target", "the target looks at what it has read so far", ""],
+  cross: ["target to source", "the target attends …", "… to the source"],
+  encoder: ["within the source", "the source attends to itself", ""],
+  decoder: ["within the target", "the target attends to what it has read so far", ""],
 };
 
 function change(values) {
@@ -19,17 +19,17 @@ function change(values) {
   render();
 }
 
-/* A row of buttons of which one is pressed; options are [value, text, share of a small bar]. */
+/* A row of buttons, one of them pressed; options are [value, text, fraction of a small bar, tooltip]. */
 function choice(title, name, options) {
-  const buttons = options.map(([value, text, share, hint]) => {
+  const buttons = options.map(([value, text, fraction, tooltip]) => {
     const button = named("button", text, { type: "button", "data-choice": name });
     button.setAttribute("aria-pressed", String(chosen[name] === value));
-    if (share !== undefined) {
+    if (fraction !== undefined) {
       const bar = make("b", {});
-      bar.style.width = `${(100 * share).toFixed(0)}%`;
+      bar.style.width = `${(100 * fraction).toFixed(0)}%`;
       button.append(make("i", {}, bar));
     }
-    if (hint) button.title = hint;
+    if (tooltip) button.title = tooltip;
     button.addEventListener("click", () => change({ [name]: value }));
     return button;
   });
@@ -38,9 +38,9 @@ function choice(title, name, options) {
 }
 
 function layerChoices(weights) {
-  const places = Math.log2(Math.max(2, weights.columns));
+  const most = Math.log2(Math.max(2, weights.columns));
   const mean = (values) => values.reduce((sum, value) => sum + value, 0) / values.length;
-  const bits = (value) => [value / places, `entropy ${value.toFixed(2)} of ${places.toFixed(2)} bits`];
+  const bits = (value) => [value / most, `entropy ${value.toFixed(2)} of at most ${most.toFixed(2)} bits`];
   const every = weights.entropy.map(mean);
   const layers = every.map((value, layer) => [layer, String(layer + 1), ...bits(value)]);
   const number = Math.max(...weights.heads);
@@ -62,17 +62,17 @@ function gridOf(look, weights, kind, unit, layer, head) {
   return new Grid(mergeWords(values, looking, lookedAt), looking.words, lookedAt.words);
 }
 
-function sayWeights(readout, grid) {
+function describeWeights(readout, grid) {
   return (row, column) => {
     const cell = row !== null && column !== null;
     const asked = row === null ? grid.columnNames[column] : grid.rowNames[row];
     const names = row === null ? grid.rowNames : grid.columnNames;
-    const verb = row === null ? " is looked at by " : " looks at ";
+    const verb = row === null ? " is attended to by " : " attends to ";
     const most = cell ? [[column, grid.at(row, column)]] : grid.most(row, column, 5);
     const found = most.filter((each, number) => number === 0 || Math.abs(each[1]) >= 0.0005);
     const parts = [named("bdi", asked), verb];
-    found.forEach(([place, weight], number) => {
-      parts.push(number ? ", " : "", named("bdi", names[place]), ` ${weight.toFixed(3)}`);
+    found.forEach(([index, weight], number) => {
+      parts.push(number ? ", " : "", named("bdi", names[index]), ` ${weight.toFixed(3)}`);
     });
     readout.replaceChildren(...parts);
   };
@@ -80,43 +80,43 @@ function sayWeights(readout, grid) {
 
 function attentionPanel(look, weights) {
   const kinds = Object.keys(look.attention);
-  if (!kinds.length) return [note("This model has no attention: see the search and the tokens.")];
+  if (!kinds.length) return [note("This model has no attention; see Search and Tokens.")];
   const tools = make("div", { class: "tools" });
-  tools.append(choice("who looks", "kind", kinds.map((kind) => [kind, KINDS[kind][0]])));
+  tools.append(choice("attention", "kind", kinds.map((kind) => [kind, KINDS[kind][0]])));
   const views = [["lines", "lines"], ["text", "text"], ["map", "map"], ["heads", "all heads"]];
   tools.append(choice("view", "view", views));
   tools.append(choice("unit", "unit", [["words", "words"], ["pieces", "pieces"]]));
   const heads = make("div", { class: "tools" });
   if (chosen.view !== "heads") heads.append(...layerChoices(weights));
   const readout = make("p", { class: "readout", "aria-live": "polite" });
-  readout.textContent = "Point at a word to see where it looks; press it to hold on.";
+  readout.textContent = "Point at a word to see what it attends to; click to pin it.";
   const grid = (layer, head) => gridOf(look, weights, chosen.kind, chosen.unit, layer, head);
   return [tools, heads, readout, attentionView(grid, weights, readout), legend(), note(payload.rule)];
 }
 
 function attentionView(grid, weights, readout) {
   if (chosen.view === "heads") {
-    readout.textContent = "All heads at once, with their entropy; press one to see it large.";
+    readout.textContent = "All heads at once, with their entropy; click one to enlarge it.";
     return headsView(weights, grid, (layer, head) => change({ layer, head, view: "map" }));
   }
   const now = grid(chosen.layer, chosen.head);
-  const show = sayWeights(readout, now);
+  const show = describeWeights(readout, now);
   const titles = KINDS[chosen.kind].slice(1);
   if (chosen.view === "map") return heatMap(now, show);
   if (chosen.view === "lines") return linesView(now, titles, show);
   return textView(now, chosen.kind !== "cross", titles, show);
 }
 
-/* The mean of the heads that 'regard align' uses, such as 2.1,2.3@reading. */
+/* The mean over the heads that 'regard align' uses, such as 2.1,2.3@reading. */
 function ownWeights(weights, names) {
   if (names.startsWith("mean")) return weights.matrix(null, null);
   const parts = names.split("@")[0].split(",").map((name) => name.split(".").map(Number));
   const matrices = parts.map(([layer, head]) => weights.matrix(layer - 1, head - 1));
-  return matrices[0].map((_, place) => matrices.reduce((sum, each) => sum + each[place], 0) / matrices.length);
+  return matrices[0].map((_, index) => matrices.reduce((sum, each) => sum + each[index], 0) / matrices.length);
 }
 
 function alignmentPanel(look, weights) {
-  if (!weights) return [note("This model has no attention to the source, so it aligns nothing.")];
+  if (!weights) return [note("This model has no attention to the source, so there is no alignment.")];
   const [target, source] = [look.sides.target, look.sides.source];
   const own = chosen.whose === "own";
   let values = own ? ownWeights(weights, look.heads) : weights.matrix(chosen.layer, chosen.head);
@@ -126,34 +126,34 @@ function alignmentPanel(look, weights) {
   const links = alignWords(grid, chosen.method);
   const readout = make("p", { class: "readout" });
   readout.textContent = "A dot is a link between two words.";
-  const text = make("textarea", { readonly: "", "aria-label": "Pharaoh text" });
+  const text = make("textarea", { readonly: "", "aria-label": "Pharaoh format" });
   text.value = links.map((link) => link.join("-")).join(" ");
-  const map = heatMap(grid, sayWeights(readout, grid), links);
-  const heading = named("h2", "The same as Pharaoh text (source-target, from 0)");
+  const map = heatMap(grid, describeWeights(readout, grid), links);
+  const heading = named("h2", "The same in Pharaoh format (source-target, counted from 0)");
   return [...alignmentTools(look, weights), readout, map, heading, text, note(payload.rule)];
 }
 
 function alignmentTools(look, weights) {
   const methods = ["argmax", "intersection", "grow-diag"].map((name) => [name, name]);
-  const whose = [["own", `those of 'regard align': ${look.heads}`], ["named", "others"]];
+  const whose = [["own", `chosen for 'regard align': ${look.heads}`], ["named", "others"]];
   const tools = make("div", { class: "tools" }, choice("method", "method", methods), choice("heads", "whose", whose));
   if (chosen.whose === "own") return [tools];
   const moments = [["writing", "it is written"], ["reading", "it is read"]];
-  const moment = choice("a word's attention when", "moment", moments);
+  const moment = choice("attention of a word when", "moment", moments);
   return [tools, make("div", { class: "tools" }, ...layerChoices(weights), moment)];
 }
 
 function searchPanel(look) {
-  if (!look.tree.length) return [note("This target was given, so nothing was searched for.")];
+  if (!look.tree.length) return [note("This target was given, so there was no search.")];
   const readout = make("p", { class: "readout", "aria-live": "polite" });
-  readout.textContent = "Point at a token to see its hypothesis, score and what became of it.";
+  readout.textContent = "Point at a token to see its hypothesis, its score and its outcome.";
   const key = (name, text) => make("span", { class: name }, make("i", {}), text);
-  const keys = make("div", { class: "keys" }, key("best", "the translation"), key("finished", "finished"), key("open", "went on, or still open"), key("dropped", "dropped after this token"));
+  const keys = make("div", { class: "keys" }, key("best", "the translation"), key("finished", "finished"), key("open", "continued, or still open"), key("dropped", "dropped after this token"));
   return [readout, keys, treeView(look.tree, readout)];
 }
 
 function tokensPanel(look) {
-  const head = make("tr", {}, ...["token", "probability", "", "what else might have stood there"].map((text) => named("th", text)));
+  const head = make("tr", {}, ...["token", "probability", "", "most probable tokens"].map((text) => named("th", text)));
   const table = make("table", {}, head);
   for (const [piece, log, best] of look.written) {
     const bar = make("b", {});
@@ -161,13 +161,13 @@ function tokensPanel(look) {
     const others = make("td", { class: "others" });
     for (const [other, value] of best) {
       others.append(named("bdi", other, other === piece ? { class: "here" } : {}));
-      others.append(named("small", share(Math.exp(value))));
+      others.append(named("small", formatProbability(Math.exp(value))));
     }
     const gauge = make("td", {}, make("span", { class: "gauge" }, bar));
-    const number = named("td", share(Math.exp(log)), { class: "number" });
+    const number = named("td", formatProbability(Math.exp(log)), { class: "number" });
     table.append(make("tr", {}, make("td", {}, named("bdi", piece)), gauge, number, others));
   }
-  const remark = "Each probability is given the source and the tokens before it.";
+  const remark = "Each probability is conditional on the source and the tokens before it.";
   return [table, note(remark)];
 }
 
@@ -185,28 +185,28 @@ function neighbourTable(list) {
 
 function vectorsPanel(look) {
   const parts = [];
-  if (look.places) parts.push(...placesPicture(look.places));
+  if (look.positions) parts.push(...positionImage(look.positions));
   for (const [side, list] of Object.entries(look.neighbours)) {
     if (!list.length) continue;
-    parts.push(named("h2", `Nearest neighbours of the ${side}'s tokens, by the cosine of their vectors`));
+    parts.push(named("h2", `Nearest neighbours of the ${side} tokens, by cosine similarity`));
     parts.push(neighbourTable(list));
   }
   return parts;
 }
 
-function placesPicture(places) {
-  const canvas = make("canvas", { class: "places" });
-  paintSigned(canvas, places.values, places.rows, places.columns);
+function positionImage(positions) {
+  const canvas = make("canvas", { class: "positions" });
+  paintSigned(canvas, positions.values, positions.rows, positions.columns);
   const how = {
-    add: "the vector that is added to a token's at each place",
-    turn: "how queries and keys are turned at each place",
-    bias: "what is added to the scores by distance",
+    add: "the vector added to the token's at each position",
+    rotate: "how queries and keys are rotated at each position",
+    bias: "what is added to the scores, by distance",
   };
-  const far = (places.rows - 1) / 2;
-  const down = places.entrance === "bias" ? `${far} places before to ${far} after` : `${places.rows} places from the first`;
-  const axes = `Down: ${down}. Across: ${places.columns} columns.`;
+  const distance = (positions.rows - 1) / 2;
+  const down = positions.entrance === "bias" ? `from ${distance} positions before to ${distance} after` : `the first ${positions.rows} positions`;
+  const axes = `Down: ${down}. Across: ${positions.columns} columns.`;
   return [
-    named("h2", `Positions: ${how[places.entrance]}`),
+    named("h2", `Positions: ${how[positions.entrance]}`),
     canvas,
     note(`${axes} Blue is above 0, orange below.`),
   ];
@@ -231,7 +231,7 @@ function header(look) {
   const target = named("p", look.translation, { class: "to" });
   const kind = named("div", payload.title, { class: "kind" });
   const pair = make("div", { class: "pair" }, named("p", look.text), target);
-  const origin = look.given ? "a target that was given" : "found by search";
+  const origin = look.given ? "given target" : "found by search";
   const facts = `${origin}, log p ${look.log.toFixed(3)}, ${look.written.length} tokens`;
   top.append(kind, pair, named("p", facts, { class: "facts" }));
   return top;

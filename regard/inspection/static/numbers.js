@@ -1,20 +1,20 @@
 "use strict";
 
-/* What is computed from the data: weights unpacked, means, words instead of pieces, alignments. */
+/* Computation on the data: unpacking weights, means, merging pieces into words, alignments. */
 
-const STEPS = 10000;
-const LEAST = 0.01;
+const STEPS_PER_UNIT = 10000;
+const MIN_LINK_WEIGHT = 0.01;
 
 async function unpack(text) {
   const letters = atob(text);
   const bytes = new Uint8Array(letters.length);
-  for (let place = 0; place < letters.length; place += 1) bytes[place] = letters.charCodeAt(place);
+  for (let index = 0; index < letters.length; index += 1) bytes[index] = letters.charCodeAt(index);
   const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"));
   return new Uint8Array(await new Response(stream).arrayBuffer());
 }
 
-/* The weights of all layers and heads of one kind; first all low bytes, then all high bytes of
-   signed numbers of steps. */
+/* The weights of all layers and heads of one kind, as signed 16-bit numbers of steps: first all
+   low bytes, then all high bytes. */
 class Weights {
   constructor(packed, bytes) {
     this.rows = packed.rows;
@@ -22,13 +22,13 @@ class Weights {
     this.heads = packed.heads;
     this.entropy = packed.entropy;
     this.bytes = bytes;
-    this.known = new Map();
+    this.cached = new Map();
   }
 
-  /* The matrix of one head, or a mean: null stands for all layers, or all heads. */
+  /* The matrix of one head, or a mean: null means all layers, or all heads. */
   matrix(layer, head) {
     const name = `${layer} ${head}`;
-    if (this.known.has(name)) return this.known.get(name);
+    if (this.cached.has(name)) return this.cached.get(name);
     const size = this.rows * this.columns;
     const half = this.bytes.length / 2;
     const values = new Float32Array(size);
@@ -41,22 +41,22 @@ class Weights {
       const last = head === null ? count : first + 1;
       for (let each = first; wanted && each < last; each += 1) {
         const offset = start + each * size;
-        const share = 1 / (STEPS * (last - first));
-        for (let place = 0; place < size; place += 1) {
-          const high = this.bytes[half + offset + place];
-          values[place] += (this.bytes[offset + place] + 256 * high - (high > 127 ? 65536 : 0)) * share;
+        const scale = 1 / (STEPS_PER_UNIT * (last - first));
+        for (let index = 0; index < size; index += 1) {
+          const high = this.bytes[half + offset + index];
+          values[index] += (this.bytes[offset + index] + 256 * high - (high > 127 ? 65536 : 0)) * scale;
         }
       }
       layers += wanted ? 1 : 0;
       start += count * size;
     }
-    for (let place = 0; place < size; place += 1) values[place] /= layers;
-    this.known.set(name, values);
+    for (let index = 0; index < size; index += 1) values[index] /= layers;
+    this.cached.set(name, values);
     return values;
   }
 }
 
-/* A matrix with the names of its rows and columns. */
+/* A matrix with labels for its rows and columns. */
 class Grid {
   constructor(values, rowNames, columnNames) {
     this.values = values;
@@ -70,33 +70,33 @@ class Grid {
     return this.values[row * this.columns + column];
   }
 
-  /* The largest entries of a row, or of a column: pairs of place and weight. */
+  /* The largest entries of a row, or of a column: pairs of index and weight. */
   most(row, column, count) {
     const length = row === null ? this.rows : this.columns;
     const found = [];
-    for (let place = 0; place < length; place += 1) {
-      found.push([place, row === null ? this.at(place, column) : this.at(row, place)]);
+    for (let index = 0; index < length; index += 1) {
+      found.push([index, row === null ? this.at(index, column) : this.at(row, index)]);
     }
     return found.sort((one, other) => other[1] - one[1]).slice(0, count);
   }
 }
 
-/* The mean over the pieces of the word that looks, the sum over those of the word looked at. */
+/* The mean over the pieces of the attending word, the sum over those of the word attended to. */
 function mergeWords(values, looking, lookedAt) {
   const rows = looking.words.length;
   const columns = lookedAt.words.length;
   const merged = new Float32Array(rows * columns);
   const sizes = new Array(rows).fill(0);
   for (const word of looking.wordOf) sizes[word] += 1;
-  looking.wordOf.forEach((row, place) => {
+  looking.wordOf.forEach((row, index) => {
     lookedAt.wordOf.forEach((column, at) => {
-      merged[row * columns + column] += values[place * lookedAt.wordOf.length + at] / sizes[row];
+      merged[row * columns + column] += values[index * lookedAt.wordOf.length + at] / sizes[row];
     });
   });
   return merged;
 }
 
-/* Row t is written while token t - 1 is read: the row in which token t is read comes after it. */
+/* Row t is written while token t - 1 is read, so the row in which token t is read is the next one. */
 function moveToReading(values, rows, columns) {
   const moved = new Float32Array(values.length);
   moved.set(values.subarray(columns), 0);
@@ -106,11 +106,11 @@ function moveToReading(values, rows, columns) {
 
 function argmax(length, at) {
   let best = 0;
-  for (let place = 1; place < length; place += 1) if (at(place) > at(best)) best = place;
+  for (let index = 1; index < length; index += 1) if (at(index) > at(best)) best = index;
   return best;
 }
 
-/* Links "source-target" by a grid whose last row and column are the ends, as in Python. */
+/* Links "source-target" from a grid whose last row and column are the end tokens, as in Python. */
 function alignWords(grid, method) {
   const rows = grid.rows - 1;
   const columns = grid.columns - 1;
@@ -118,12 +118,12 @@ function alignWords(grid, method) {
   const backward = new Set();
   if (rows < 1 || columns < 1) return [];
   for (let row = 0; row < rows; row += 1) {
-    const column = argmax(columns, (place) => grid.at(row, place));
-    if (grid.at(row, column) >= LEAST) forward.add(`${column}-${row}`);
+    const column = argmax(columns, (index) => grid.at(row, index));
+    if (grid.at(row, column) >= MIN_LINK_WEIGHT) forward.add(`${column}-${row}`);
   }
   for (let column = 0; column < columns; column += 1) {
-    const row = argmax(rows, (place) => grid.at(place, column));
-    if (grid.at(row, column) >= LEAST) backward.add(`${column}-${row}`);
+    const row = argmax(rows, (index) => grid.at(index, column));
+    if (grid.at(row, column) >= MIN_LINK_WEIGHT) backward.add(`${column}-${row}`);
   }
   const both = new Set([...forward].filter((link) => backward.has(link)));
   const chosen = { argmax: forward, intersection: both };
@@ -135,11 +135,11 @@ function alignWords(grid, method) {
 function grow(both, either) {
   const grown = new Set(both);
   const pairs = [...both].map((link) => link.split("-").map(Number));
-  const waiting = pairs.sort((one, other) => one[0] - other[0] || one[1] - other[1]);
-  const sources = new Set(waiting.map((pair) => pair[0]));
-  const targets = new Set(waiting.map((pair) => pair[1]));
-  while (waiting.length) {
-    const [source, target] = waiting.shift();
+  const queue = pairs.sort((one, other) => one[0] - other[0] || one[1] - other[1]);
+  const sources = new Set(queue.map((pair) => pair[0]));
+  const targets = new Set(queue.map((pair) => pair[1]));
+  while (queue.length) {
+    const [source, target] = queue.shift();
     for (const down of [-1, 0, 1]) {
       for (const right of [-1, 0, 1]) {
         const near = [source + down, target + right];
@@ -147,7 +147,7 @@ function grow(both, either) {
         const fresh = !sources.has(near[0]) || !targets.has(near[1]);
         if (either.has(link) && !grown.has(link) && fresh) {
           grown.add(link);
-          waiting.push(near);
+          queue.push(near);
           sources.add(near[0]);
           targets.add(near[1]);
         }

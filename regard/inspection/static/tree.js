@@ -1,6 +1,6 @@
 "use strict";
 
-/* The search: every hypothesis that was kept, step by step from left to right. */
+/* The search tree: every hypothesis that was kept, step by step from left to right. */
 
 const STEP = 92;
 const LANE = 30;
@@ -19,7 +19,7 @@ function nodesOf(packed) {
 }
 
 /* The best hypothesis runs along the top; each branch takes the first free lane below. */
-function giveLanes(nodes) {
+function assignLanes(nodes) {
   const ends = [];
   const order = (one, other) => other.best - one.best || other.log - one.log;
   const settle = (first, lowest) => {
@@ -37,49 +37,49 @@ function giveLanes(nodes) {
       for (const child of node.children.slice(1)) settle(child, lane + 1);
     }
   };
-  nodes.filter((node) => node.parent < 0).sort(order).forEach((node, place) => settle(node, place && 1));
+  nodes.filter((node) => node.parent < 0).sort(order).forEach((node, index) => settle(node, index && 1));
   return ends.length;
 }
 
-function said(nodes, node) {
+function textOf(nodes, node) {
   const pieces = [];
   for (let each = node; each; each = nodes[each.parent]) pieces.unshift(each.piece);
   return pieces.join(" ");
 }
 
 const FATES = {
-  "went on": "it went on",
+  "went on": "it continued",
   dropped: "it was dropped after this token: others were more probable",
-  finished: "it was finished",
-  open: "it was still open when the search had enough",
+  finished: "it finished",
+  open: "it was still open when the search ended",
 };
 
 function describe(nodes, node) {
   const before = node.parent < 0 ? 0 : nodes[node.parent].log;
   const facts = [
     `log p ${node.log.toFixed(2)}`,
-    `p of this token ${share(Math.exp(node.log - before))}`,
-    node.rank >= 0 ? `score ${node.score.toFixed(3)}, place ${node.rank + 1}` : null,
+    `p of this token ${formatProbability(Math.exp(node.log - before))}`,
+    node.rank >= 0 ? `score ${node.score.toFixed(3)}, rank ${node.rank + 1}` : null,
     FATES[node.fate],
   ];
-  return [named("bdi", said(nodes, node)), `: ${facts.filter(Boolean).join(", ")}.`];
+  return [named("bdi", textOf(nodes, node)), `: ${facts.filter(Boolean).join(", ")}.`];
 }
 
-/* A token; the line below it is as long as it was probable. */
+/* A token; the length of the line below it is its probability. */
 function box(nodes, node, x, y) {
   const whole = node.rank >= 0 ? `${node.piece} ${node.score.toFixed(2)}` : node.piece;
   const text = whole.length > 10 ? `${whole.slice(0, 9)}…` : whole;
-  const probable = Math.exp(node.log - (node.parent < 0 ? 0 : nodes[node.parent].log));
+  const probability = Math.exp(node.log - (node.parent < 0 ? 0 : nodes[node.parent].log));
   return [
     make("rect", { class: "box", x, y, width: STEP - 18, height: 22, rx: 4 }),
-    make("rect", { class: "probable", x: x + 4, y: y + 18, width: (STEP - 26) * probable, height: 2 }),
+    make("rect", { class: "probable", x: x + 4, y: y + 18, width: (STEP - 26) * probability, height: 2 }),
     named("text", text, { x: x + 7, y: y + 14 }),
   ];
 }
 
 function treeView(packed, readout) {
   const nodes = nodesOf(packed);
-  const lanes = giveLanes(nodes);
+  const lanes = assignLanes(nodes);
   const steps = Math.max(...nodes.map((node) => node.step));
   const [width, height] = [steps * STEP + 60, lanes * LANE + 20];
   const svg = make("svg", { class: "tree", width, height, viewBox: `0 0 ${width} ${height}` });

@@ -1,23 +1,23 @@
 "use strict";
 
-/* The views of one attention: the sentences as text, lines between them, all heads at once. */
+/* Views of one attention matrix: running text, lines between words, all heads at once. */
 
-/* A number from 0 to 1; what is small but not nothing says so. */
-function share(value) {
+/* A probability as text; a tiny one keeps its exponent instead of becoming 0. */
+function formatProbability(value) {
   if (value > 0 && value < 0.001) return value.toExponential(0);
   return value.toFixed(value < 0.0995 || value > 0.995 ? 3 : 2);
 }
 
-/* Words one can point at or hold on to; `show(row, column)` says what was pointed at. */
+/* Makes words respond to the pointer and the Tab key; a click pins one. */
 function pointable(elements, point) {
-  let held = null;
+  let pinned = null;
   elements.forEach((element, number) => {
     element.tabIndex = 0;
-    element.addEventListener("mouseenter", () => held === null && point(number));
-    element.addEventListener("focus", () => held === null && point(number));
-    element.addEventListener("mouseleave", () => held === null && point(null));
+    element.addEventListener("mouseenter", () => pinned === null && point(number));
+    element.addEventListener("focus", () => pinned === null && point(number));
+    element.addEventListener("mouseleave", () => pinned === null && point(null));
     element.addEventListener("click", () => {
-      held = held === number ? null : number;
+      pinned = pinned === number ? null : number;
       point(number);
     });
   });
@@ -36,12 +36,12 @@ function clear(words) {
 
 function shadeBy(words, weightOf) {
   const shade = shader();
-  words.forEach((word, place) => {
-    word.style.background = shade(weightOf(place));
+  words.forEach((word, index) => {
+    word.style.background = shade(weightOf(index));
   });
 }
 
-/* Running text: point at a word to see where it looks, or on the other side who looks at it. */
+/* Running text: point at a word to see what it attends to, or on the other side what attends to it. */
 function textView(grid, same, titles, show) {
   const looking = wordsOf(grid.rowNames, "word");
   const lookedAt = same ? looking : wordsOf(grid.columnNames, "word");
@@ -75,7 +75,7 @@ function textView(grid, same, titles, show) {
 
 const LINE = 26;
 
-/* Two columns with a line for each weight, stronger for more. */
+/* Two columns with a line for each weight; larger weights are darker and thicker. */
 function linesView(grid, titles, show) {
   const item = (text) => make("li", {}, named("span", text, { class: "word" }));
   const side = (names, where) => make("ul", { class: `side ${where}` }, ...names.map(item));
@@ -89,10 +89,10 @@ function linesView(grid, titles, show) {
     draw(row, column);
     if (row !== null) {
       looking[row].classList.add("asked");
-      shadeBy(lookedAt, (place) => grid.at(row, place));
+      shadeBy(lookedAt, (index) => grid.at(row, index));
     } else if (column !== null) {
       lookedAt[column].classList.add("asked");
-      shadeBy(looking, (place) => grid.at(place, column));
+      shadeBy(looking, (index) => grid.at(index, column));
     }
     if (row !== null || column !== null) show(row, column);
   };
@@ -129,7 +129,7 @@ function drawLines(canvas, grid, row, column) {
   }
 }
 
-/* Small multiples: a row for each layer, a column for each head; pressing one chooses it. */
+/* Small multiples: one row per layer, one column per head; a click selects one. */
 function headsView(weights, gridOf, choose) {
   const most = Math.max(...weights.heads);
   const box = make("div", { class: "heads" });

@@ -1,6 +1,6 @@
 "use strict";
 
-/* A run while it trains: curves, and what it made of a few sentences at each validation. */
+/* A run during training: curves, and its translations of a few sentences at each validation. */
 
 let known = JSON.parse(document.getElementById("data").textContent);
 let chosen = null;
@@ -12,15 +12,15 @@ function chart(title, lines) {
   const points = lines.flatMap((line) => line.points);
   const values = points.map((point) => point[1]).sort((one, other) => one - other);
   const low = values[0];
-  /* the first losses would press all others flat */
+  /* clip the first losses, which would flatten the rest of the curve */
   const most = values.length > 50 ? Math.floor(0.98 * values.length) : values.length - 1;
   const high = Math.max(values[most], low + 1e-9);
   const last = Math.max(1, ...points.map((point) => point[0]));
   const x = (step) => LEFT + (step / last) * (WIDTH - LEFT - 10);
   const y = (value) => 30 + (1 - Math.min(1, (value - low) / (high - low))) * (HEIGHT - 30 - BELOW);
   svg.append(named("text", title, { x: LEFT, y: 16 }));
-  for (const share of [0, 0.5, 1]) {
-    const value = low + share * (high - low);
+  for (const fraction of [0, 0.5, 1]) {
+    const value = low + fraction * (high - low);
     svg.append(make("path", { class: "axis", d: `M${LEFT},${y(value)}H${WIDTH - 10}` }));
     svg.append(named("text", value.toPrecision(3), { x: 2, y: y(value) + 4 }));
   }
@@ -69,18 +69,18 @@ function pictures(attention) {
 
 function sentence(each) {
   const text = make("div", {});
-  const say = (label, value, kind) => {
+  const add = (label, value, kind) => {
     if (value) text.append(make("p", kind ? { class: kind } : {}, named("small", label), named("bdi", value)));
   };
-  say("source", each.source);
-  say("reference", each.reference);
-  say("at this step", each.output, "output");
+  add("source", each.source);
+  add("reference", each.reference);
+  add("at this step", each.output, "output");
   return make("div", { class: "sentence" }, text, pictures(each.attention));
 }
 
 function overTime() {
   if (!known.snapshots.length) {
-    return [named("p", "No validation yet: translations appear with the first.", { class: "note" })];
+    return [named("p", "No validation yet; translations appear with the first one.", { class: "note" })];
   }
   const last = known.snapshots.length - 1;
   const now = chosen === null ? last : Math.min(chosen, last);
@@ -94,14 +94,14 @@ function overTime() {
     box.replaceChildren(...shown.sentences.map(sentence));
   });
   const time = make("div", { class: "time" }, named("span", "validation"), slider, label);
-  const remark = "Attention is from the words of the translation (down) to those of the source (across), the mean of each layer's heads.";
+  const remark = "Attention from the words of the translation (down) to those of the source (across), averaged over the heads of each layer.";
   return [time, box, named("p", remark, { class: "note" })];
 }
 
 function render() {
   document.title = known.title;
   const done = known.steps ? ` of ${known.steps}` : "";
-  const lost = known.lost ? " (the server has ended: this is what it last said)" : "";
+  const lost = known.lost ? " (the server has stopped; this is its last state)" : "";
   const state = `${known.kind}, step ${known.step}${done}${lost}`;
   const head = make("header", {}, named("div", known.title, { class: "kind" }), named("p", state, { class: "facts" }));
   page.replaceChildren(head, charts(), ...overTime());

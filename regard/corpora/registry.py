@@ -1,4 +1,4 @@
-"""The corpora by name: each is drawn from a seed and written as train, valid and test files."""
+"""The corpora by name: each is generated from a seed and written as train, valid and test files."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ CORPORA: dict[str, Callable[[int, int, Path], None]] = {
 
 
 def write_corpus(name: str, folder: Path, pairs: int, seed: int = 1) -> None:
-    """Write the named corpus with so many training pairs into a folder."""
+    """Write the named corpus, with this many training pairs, to a folder."""
     if name not in CORPORA:
-        raise UsageError(f"There is no corpus '{name}': choose one of {', '.join(CORPORA)}.")
+        raise UsageError(f"There is no corpus '{name}'; choose one of {', '.join(CORPORA)}.")
     try:
         CORPORA[name](pairs, seed, folder)
     except ValueError as error:

@@ -1,7 +1,7 @@
-"""Systems that work by turns: each is a process that stands still while another one works.
+"""Round-robin measurement: every system is a process that is paused while another one runs.
 
-What else the machine does changes from minute to minute, so a turn is short and every system has
-the same piece of work in it.
+The load of the machine changes from minute to minute, so slices are short and every system does the
+same units of work in each round.
 """
 
 from __future__ import annotations
@@ -16,13 +16,12 @@ from pathlib import Path
 
 from regard.training.journal import Journal
 
-LOOK = 0.005
-"""Seconds between two looks at how far a system is."""
+POLL_SECONDS = 0.005
 
 
-class Turns:
-    """One system, started by `python -m MODULE ARGUMENTS FOLDER`; it tells of each piece of its
-    work in the journal FOLDER/run/journal.jsonl, as `regard train` does."""
+class System:
+    """One system, started by `python -m MODULE ARGUMENTS FOLDER`; it records every unit of its work
+    in the journal FOLDER/run/journal.jsonl, as `regard train` does."""
 
     def __init__(self, module: str, arguments: list[str], folder: Path) -> None:
         folder.mkdir(parents=True)
@@ -35,28 +34,28 @@ class Turns:
                 stdout=subprocess.DEVNULL,
                 stderr=errors,
             )
-        self.pieces = 0
+        self.units = 0
 
-    def take(self, pieces: int) -> float:
-        """Let it do so many pieces; how many seconds they took."""
+    def run(self, units: int) -> float:
+        """Resume it for this many units of work, and return the seconds they took."""
         began = time.perf_counter()
         self._signal(signal.SIGCONT)
-        self.pieces += pieces
+        self.units += units
         size = -1
         while True:
             new = self.journal.path.stat().st_size if self.journal.path.exists() else 0
             if new != size:
                 size = new
-                if sum(record["event"] == "train" for record in self.journal) >= self.pieces:
+                if sum(record["event"] == "train" for record in self.journal) >= self.units:
                     break
             if self.process.poll() is not None:
                 raise SystemExit(f"{self.name} failed:\n{self.errors.read_text()}")
-            time.sleep(LOOK)
-        took = time.perf_counter() - began
+            time.sleep(POLL_SECONDS)
+        seconds = time.perf_counter() - began
         self._signal(signal.SIGSTOP)
-        return took
+        return seconds
 
-    def end(self) -> None:
+    def kill(self) -> None:
         self._signal(signal.SIGKILL)
         self.process.wait()
 

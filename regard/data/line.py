@@ -1,0 +1,47 @@
+"""What travels together from file to batch: a line with its annotations, and a pair of lines."""
+
+from __future__ import annotations
+
+from typing import NamedTuple, Optional, Union
+
+
+class Line(NamedTuple):
+    """A line of text and, if it is known, its dependency tree.
+
+    The tree has the head of each word between spaces: k is the k-th word, counted from 1, and 0
+    marks a root.
+    """
+
+    text: str
+    tree: Optional[tuple[int, ...]] = None
+
+    @staticmethod
+    def of(text: Text) -> Line:
+        return text if isinstance(text, Line) else Line(text)
+
+    def stripped(self) -> Line:
+        """The same words without the white space around them."""
+        return self._replace(text=self.text.strip())
+
+
+class Pair(NamedTuple):
+    """A source and its target; `number` is their line in the file, counted from 1."""
+
+    number: int
+    source: Line
+    target: Line
+
+    @property
+    def lines(self) -> tuple[Line, Line]:
+        return self.source, self.target
+
+    @property
+    def texts(self) -> tuple[str, str]:
+        return self.source.text, self.target.text
+
+
+Text = Union[str, Line]
+"""What a person may give as a line."""
+
+Sides = tuple[Text, Text]
+"""A source and its target, as a person may give them."""

@@ -1,0 +1,58 @@
+"""The table of metrics, and which of them judge what a model writes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Annotated, Literal
+
+from pydantic import AfterValidator
+
+from regard.metrics.base import Metric
+from regard.metrics.text import Bleu, CharacterF, EditRate, ExactMatch, TextMetrics
+
+Writes = Literal["text", "tags", "label", "indices"]
+
+METRICS: dict[str, Callable[[TextMetrics], Metric]] = {
+    metric.name: metric for metric in (Bleu, CharacterF, EditRate, ExactMatch)
+}
+
+JUDGES: dict[Writes, tuple[str, ...]] = {
+    "text": ("bleu", "chrf", "ter", "exact"),
+    "tags": ("exact",),
+    "label": ("exact",),
+    "indices": ("exact",),
+}
+"""By what a model writes; the first is the one that tables and figures show."""
+
+LOSS = "loss"
+"""Chooses checkpoints by the validation loss, without decoding anything."""
+
+DEFAULT = TextMetrics()
+
+
+def metrics_for(writes: Writes, settings: TextMetrics = DEFAULT) -> tuple[Metric, ...]:
+    """The metrics of what a model writes, the main one first."""
+    return tuple(METRICS[name](settings) for name in JUDGES[writes])
+
+
+def higher_is_better(name: str) -> bool:
+    """For a name of the table or "loss"."""
+    return name != LOSS and METRICS[name](DEFAULT).higher
+
+
+def quick_score(
+    name: str, sources: Sequence[str], outputs: Sequence[str], references: Sequence[str]
+) -> float:
+    """One number during training, without a confidence interval."""
+    return METRICS[name](TextMetrics(bootstrap=0)).score(sources, outputs, references).value
+
+
+def _known(name: str) -> str:
+    names = (*METRICS, LOSS)
+    if name not in names:
+        raise ValueError(f"choose one of {', '.join(names)}")
+    return name
+
+
+MetricName = Annotated[str, AfterValidator(_known)]
+"""The name of a metric of the table, or "loss", as a setting."""

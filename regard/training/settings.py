@@ -1,0 +1,57 @@
+"""The settings of training; those of its parts are next to their code."""
+
+from __future__ import annotations
+
+from typing import Literal, Optional
+
+from pydantic import Field
+
+from regard.config import Settings
+from regard.metrics.table import MetricName
+from regard.training.average import AverageSettings
+from regard.training.optimizers import OptimizerSettings
+
+
+class TrainingSettings(Settings):
+    optimizer: OptimizerSettings = OptimizerSettings()
+    average: AverageSettings = AverageSettings()
+    accumulate: int = Field(default=1, ge=1, description="Batches per update.")
+    dropout_start: float = Field(
+        default=1.0, ge=0, le=1, description="Fraction of the dropout applied in the first epoch."
+    )
+    dropout_ramp_epochs: int = Field(
+        default=60, ge=1, description="Epochs until the full dropout is applied."
+    )
+    processes: Optional[int] = Field(
+        default=None,
+        ge=1,
+        description="Processes that train together; null: one per core, or one for a large model.",
+    )
+    seed: int = Field(
+        default=1, ge=0, lt=2**32, description="Seed of weights, dropout and batch order."
+    )
+    save_every: int = Field(default=500, ge=1, description="Steps between checkpoints.")
+    validate_every: int = Field(default=500, ge=1, description="Steps between validations.")
+    log_every: int = Field(default=10, ge=1, description="Steps between journal records.")
+    patience: int = Field(
+        default=0,
+        ge=0,
+        description="Stop after this many validations without a better score; 0: never.",
+    )
+    metric: MetricName = Field(
+        default="bleu", description="The validation score that decides which checkpoint is best."
+    )
+    validation_lines: int = Field(default=500, ge=1, description="Lines decoded per validation.")
+    not_finite: Literal["skip", "stop"] = Field(
+        default="skip", description="What to do with a step whose loss or gradient is not finite."
+    )
+    keep: int = Field(default=2, ge=2, description="Recent checkpoints kept besides the best one.")
+
+    def dropout_at(self, epoch: int) -> float:
+        """The fraction of the dropout applied in an epoch, counted from 0.
+
+        With little dropout a small model learns fast; the more often it has read the same pairs,
+        the more dropout it needs not to memorise them.
+        """
+        done = min(1.0, epoch / self.dropout_ramp_epochs)
+        return self.dropout_start + (1 - self.dropout_start) * done

@@ -1,0 +1,68 @@
+"""SIGTERM and Ctrl-C as a request to save and stop."""
+
+from __future__ import annotations
+
+import signal
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, Optional
+
+REPEAT_SECONDS = 1
+"""`timeout` and others send a signal to the process and to its group: two signals this close
+together are one."""
+
+
+class SignalReceived(Exception):
+    """A signal arrived inside `StopSignals.interrupting`."""
+
+
+class StopSignals:
+    """Remembers the first signal, for training to stop after its step; a second one stops at once.
+
+    `number` is the signal that was received, None if there was none.
+    """
+
+    def __init__(self) -> None:
+        self.number: Optional[int] = None
+        self._time = 0.0
+        self._immediate = False
+
+    def request(self) -> None:
+        """Stop as if SIGTERM had been received, because another process received a signal."""
+        if self.number is None:
+            self.number, self._time = signal.SIGTERM, time.monotonic()
+
+    @contextmanager
+    def handled(self) -> Iterator[None]:
+        """Handle SIGTERM and SIGINT inside this block."""
+        try:
+            previous = {n: signal.signal(n, self._handle) for n in (signal.SIGINT, signal.SIGTERM)}
+        except ValueError:  # not the main thread, where alone signals can be handled
+            previous = {}
+        try:
+            yield
+        finally:
+            for number, handler in previous.items():
+                signal.signal(number, handler)
+
+    @contextmanager
+    def interrupting(self) -> Iterator[None]:
+        """A signal raises SignalReceived inside this block; one received earlier does so now."""
+        self._immediate = True
+        try:
+            if self.number is not None:
+                raise SignalReceived
+            yield
+        finally:
+            self._immediate = False
+
+    def _handle(self, number: int, frame: Any) -> None:
+        now = time.monotonic()
+        if self.number is not None:
+            if now - self._time > REPEAT_SECONDS:
+                raise KeyboardInterrupt
+            return
+        self.number, self._time = number, now
+        if self._immediate:
+            raise SignalReceived

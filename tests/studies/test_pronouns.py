@@ -1,0 +1,58 @@
+"""Attention heads that resolve the pronoun "it"."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from untrained import untrained
+
+from regard.corpora import grammar
+from regard.data.tokenizer import Words
+from regard.errors import UsageError
+from regard.inspection.look import look
+from regard.models.transformer import TransformerConfig
+from regard.studies.pronouns import resolving_heads
+
+EXAMPLES = grammar.generate(0, held_out=30).test
+
+
+def test_the_nouns_of_a_riddle_are_known() -> None:
+    tired, wide = grammar.STREET
+    for example, right, other in ((tired, "animal", "street"), (wide, "street", "animal")):
+        words = example.source.split()
+        assert example.antecedent is not None
+        assert example.distractor is not None
+        assert (words[example.antecedent], words[example.distractor]) == (right, other)
+    for example in EXAMPLES:
+        riddle = example.pronoun is not None
+        assert (example.antecedent is not None) == (example.distractor is not None) == riddle
+
+
+@pytest.mark.parametrize("position", ["sinusoidal", "syntax"])
+def test_heads_are_ranked_by_accuracy(position: str) -> None:
+    texts = [f"{example.source} {example.target}" for example in EXAMPLES]
+    words = Words(sorted({word for text in texts for word in text.split()}))
+    config = TransformerConfig.miniatures()[0].changed(position=position)
+    predictor = untrained(config, tokenizer=words)
+    found = resolving_heads(predictor, EXAMPLES)
+    assert len(found) == 8
+    assert [each.accuracy for each in found] == sorted((e.accuracy for e in found), reverse=True)
+    riddles = [example for example in EXAMPLES if example.pronoun is not None]
+    reads_trees = predictor.reads_heads or None
+    best = next(each for each in found if each.kind == "cross")
+    looks = [
+        look(predictor, riddle.source, riddle.target, reads_trees and riddle.tree)
+        for riddle in riddles
+    ]
+    rows = [
+        each.attention("cross", best.layer, best.head, words=True)[riddle.pronoun]
+        for each, riddle in zip(looks, riddles, strict=True)
+    ]
+    right = [row[riddle.antecedent] for row, riddle in zip(rows, riddles, strict=True)]
+    other = [row[riddle.distractor] for row, riddle in zip(rows, riddles, strict=True)]
+    share = np.mean([r > o for r, o in zip(right, other, strict=True)])
+    assert best.accuracy == pytest.approx(share)
+    assert best.weight == pytest.approx(np.mean(right), abs=1e-5)
+    plain = [example for example in EXAMPLES if example.pronoun is None]
+    with pytest.raises(UsageError, match="No riddles"):
+        resolving_heads(predictor, plain)
