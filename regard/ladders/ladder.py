@@ -247,7 +247,8 @@ class Ladder:
         if others:
             notes.append(
                 f"The tokenizer is that of {first}, but not for {', '.join(others)}: tokens/s and "
-                "perplexity per piece do not compare with the others, BLEU and perplexity per word do."
+                "perplexity per piece do not compare with the others, but BLEU and perplexity per "
+                "word do."
             )
         return notes
 
