@@ -48,7 +48,7 @@ class Tokenizers:
 
     @staticmethod
     def one(tokenizer: Tokenizer, targets: Optional[int] = None) -> Tokenizers:
-        """The same for both sides; the target has only the first `targets` ids, if that is given."""
+        """The same for both sides; the target has the first `targets` ids only, if given."""
         if targets is None or targets == tokenizer.size:
             return Tokenizers(tokenizer, tokenizer, joint=True)
         return Tokenizers(tokenizer, tokenizer.limited_to(targets), joint=True)

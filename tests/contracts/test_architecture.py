@@ -16,7 +16,8 @@ import torch
 from pydantic import ValidationError
 from torch import Tensor
 
-from regard.data.batch import EOS, GOES_ON, ROOT, Batch, Padded
+from regard.data.annotations import INSIDE_WORD, ROOT
+from regard.data.batch import EOS, Batch, Padded, Row
 from regard.models import Architecture
 from regard.models.base import EncoderDecoder, shift_right
 from regard.models.transformer import TransformerConfig
@@ -62,8 +63,8 @@ def build(config: Any, seed: int = 0) -> EncoderDecoder:
 
 
 def tree(length: int) -> list[int]:
-    """Two branches and a long word, for models that read a tree; EOS is a root of its own."""
-    return [*[ROOT, 0, 0, GOES_ON, 2, 4, 1][: length - 1], ROOT]
+    """Two branches and a long word, for models that read a tree."""
+    return [ROOT, 0, 0, INSIDE_WORD, 2, 4, 1][:length]
 
 
 def some_batch(seed: int = 1, rows: int = 3) -> Batch:
@@ -73,7 +74,7 @@ def some_batch(seed: int = 1, rows: int = 3) -> Batch:
     def side(longest: int, size: int) -> Padded:
         lengths = torch.randint(2, longest + 1, (rows,), generator=generator).tolist()
         draws = [(4 + torch.randperm(size - 4, generator=generator)[: n - 1]) for n in lengths]
-        return Padded.of([[*draw.tolist(), EOS] for draw in draws], [tree(n) for n in lengths])
+        return Padded.of_rows([Row(draw.tolist(), {"tree": tree(len(draw))}) for draw in draws])
 
     return Batch(side(7, SIZE), side(6, TARGETS))
 
@@ -144,11 +145,10 @@ def test_padding_changes_nothing(config: Any) -> None:
 
     def longer(side: Padded) -> Padded:
         more = torch.zeros(len(side.lengths), 4, dtype=torch.long)
-        assert side.heads is not None
         return Padded(
             torch.cat([side.values, more], dim=1),
             side.lengths,
-            torch.cat([side.heads, torch.full_like(more, ROOT)], dim=1),
+            {"tree": torch.cat([side.annotations["tree"], torch.full_like(more, ROOT)], dim=1)},
         )
 
     length = batch.target.values.shape[1]

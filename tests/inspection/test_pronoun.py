@@ -7,6 +7,7 @@ import pytest
 from untrained import untrained
 
 from regard.corpora import grammar
+from regard.data.line import Line
 from regard.data.tokenizer import Words
 from regard.errors import UsageError
 from regard.inspection.look import look
@@ -37,10 +38,9 @@ def test_heads_are_ranked_by_what_they_look_at(position: str) -> None:
     assert len(found) == 8
     assert [each.right for each in found] == sorted((e.right for e in found), reverse=True)
     riddles = [pair for pair in PAIRS if pair.pronoun is not None]
-    trees = predictor.reads_heads or None
     best = next(each for each in found if each.kind == "cross")
     looks = [
-        look(predictor, pair.source, pair.target, trees and [head + 1 for head in pair.heads])
+        look(predictor, Line(pair.source, tuple(head + 1 for head in pair.heads)), pair.target)
         for pair in riddles
     ]
     rows = [

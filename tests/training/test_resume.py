@@ -14,6 +14,7 @@ from toy import (
     at_step,
     crash,
     journal,
+    parallel,
     saved_steps,
     strays,
     tensors,
@@ -74,7 +75,8 @@ def with_trees(corpus: Corpus, folder: Path) -> Corpus:
     for name in ("source", "valid_source"):
         lines = corpus[name].read_text().splitlines()
         chains = (" ".join(map(str, range(len(line.split())))) for line in lines)
-        files[f"{name}_heads"] = write_lines(folder / f"{name}.heads", chains)
+        trees = name.replace("source", "trees")
+        files[trees] = write_lines(folder / trees, chains)
     return files
 
 
@@ -86,11 +88,11 @@ def test_resumed_equals_undisturbed_for_every_architecture(
     monkeypatch.setitem(RECIPES, "miniature", lambda: config)
     sides = ("source", "target") if config.reads_source else ("target",)
     files = {name: path for name, path in corpus.items() if name.endswith(sides)}
-    if config.reads_heads:
+    if config.annotations:
         files = with_trees(files, tmp_path)
 
     def train(name: str) -> None:
-        regard.train("miniature", run=tmp_path / name, steps=10, quiet=True, **files)
+        regard.train("miniature", run=tmp_path / name, steps=10, quiet=True, **parallel(files))
 
     train("undisturbed")
     with at_step(6, crash), pytest.raises(Crash):
@@ -125,7 +127,7 @@ def test_resuming_at_any_step_even_at_the_border_of_a_window_or_an_epoch(
     for step in range(1, 12):
         with at_step(1, terminate), pytest.raises(Interrupted):
             train_small(tmp_path / "broken", corpus, *settings, steps=12)
-        places.append(progress(tmp_path / "broken", step)["place"])
+        places.append(progress(tmp_path / "broken", step)["offset"])
     train_small(tmp_path / "broken", corpus, *settings, steps=12)
     assert tensors(tmp_path / "broken", 12) == tensors(tmp_path / "undisturbed", 12)
     assert journal(tmp_path / "broken") == journal(tmp_path / "undisturbed")
