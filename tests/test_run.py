@@ -16,6 +16,7 @@ import toy
 from toy import journal, saved_steps, strays, tensors, train_small, write_corpus, write_lines
 
 import regard
+from regard.data.parallel import Parallel
 from regard.data.store import Store
 from regard.errors import RegardError, UsageError
 from regard.files import writing
@@ -104,7 +105,7 @@ def test_a_given_tokenizer_is_used_and_another_one_refused_later(
     assert (run.path / "tokenizer.json").read_bytes() == (finished / "tokenizer.json").read_bytes()
     train_small(tmp_path / "run", corpus, steps=1, tokenizer=finished)
     other = train_small(tmp_path / "other", corpus, "tokenizer.vocabulary=10", steps=1)
-    with pytest.raises(UsageError, match="begun with another tokenizer"):
+    with pytest.raises(UsageError, match="started with another tokenizer"):
         train_small(tmp_path / "run", corpus, steps=1, tokenizer=other.path)
 
 
@@ -293,14 +294,13 @@ def test_without_validation_files_a_part_is_held_out_said_so_and_not_trained_on(
     target = write_lines(tmp_path / "target", map(toy.turned, lines))
     regard.train(
         "tiny",
+        Parallel(source, target),
         run=tmp_path / "run",
-        source=source,
-        target=target,
         steps=1,
         settings=[*toy.SMALL, "tokenizer.vocabulary=500"],
     )
     run = Run.open(tmp_path / "run")
-    sources, targets = run.validation_text()
+    sources, targets = zip(*(pair.texts for pair in run.validation_pairs()), strict=True)
     assert len(sources) == 5
     assert "Held out 5 of 100 pairs for validation" in capsys.readouterr().err
     trained = [
@@ -311,14 +311,14 @@ def test_without_validation_files_a_part_is_held_out_said_so_and_not_trained_on(
     assert len(trained) == len(kept) <= 95
     words = {word for line in trained for word in line.split()}
     assert words <= {word for line in kept for word in line.split()}
-    assert targets == [toy.turned(line) for line in sources]
+    assert list(targets) == [toy.turned(line) for line in sources]
 
 
 def test_another_seed_holds_out_another_part(tmp_path: Path, corpus: Corpus) -> None:
     files = {"source": corpus["source"], "target": corpus["target"]}
     first = train_small(tmp_path / "first", files, steps=1)
     other = train_small(tmp_path / "other", files, steps=1, seed=9)
-    assert first.validation_text() != other.validation_text()
+    assert first.validation_pairs() != other.validation_pairs()
 
 
 def test_too_little_data_is_refused(tmp_path: Path) -> None:

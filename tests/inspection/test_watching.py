@@ -29,10 +29,14 @@ def test_each_validation_keeps_a_snapshot(transformer: Path) -> None:
     run = Run.open(transformer)
     snapshots = list(run.snapshots())
     assert [each["step"] for each in snapshots] == [4, 8]
-    sources, references = run.validation_text(4)
+    pairs = run.validation_pairs(4)
     for each in snapshots:
-        assert [sentence["source"] for sentence in each["sentences"]] == sources
-        assert [sentence["reference"] for sentence in each["sentences"]] == references
+        assert [sentence["source"] for sentence in each["sentences"]] == [
+            pair.source.text for pair in pairs
+        ]
+        assert [sentence["reference"] for sentence in each["sentences"]] == [
+            pair.target.text for pair in pairs
+        ]
 
 
 def test_a_snapshot_has_the_attention_between_words(able: Path) -> None:

@@ -6,7 +6,8 @@ import pytest
 import torch
 from torch import nn
 
-from regard.data.batch import ROOT, Batch, Padded
+from regard.data.annotations import ROOT
+from regard.data.batch import Batch, Padded, Row
 from regard.models.transformer import TransformerConfig
 from regard.nn.fast.layout import PackedProjection, lay_out_for_search
 from regard.search.beam import Beam
@@ -35,8 +36,12 @@ def test_a_model_laid_out_for_search_translates_as_before() -> None:
 def test_every_kind_of_attention_weighs_as_before(config: TransformerConfig) -> None:
     torch.manual_seed(0)
     model = config.build(50, 50).eval()
-    heads = [[1, ROOT, 1, ROOT], [ROOT, ROOT]] if config.reads_trees else None
-    source = Padded.of([[7, 8, 9, 2], [4, 2]], heads)
+    trees = ([1, ROOT, 1], [ROOT])
+    rows = [
+        Row(ids, {"tree": tree} if config.annotations else {})
+        for ids, tree in zip(([7, 8, 9], [4]), trees, strict=True)
+    ]
+    source = Padded.of_rows(rows)
     batch = Batch(source, Padded.of([[5, 6, 2], [9, 8, 7, 2]]))
     before = model.log_probabilities(batch)
     lay_out_for_search(model)

@@ -14,6 +14,7 @@ from toy import (
     at_step,
     crash,
     journal,
+    parallel,
     saved_steps,
     strays,
     tensors,
@@ -74,7 +75,8 @@ def with_trees(corpus: Corpus, folder: Path) -> Corpus:
     for name in ("source", "valid_source"):
         lines = corpus[name].read_text().splitlines()
         chains = (" ".join(map(str, range(len(line.split())))) for line in lines)
-        files[f"{name}_heads"] = write_lines(folder / f"{name}.heads", chains)
+        trees = name.replace("source", "trees")
+        files[trees] = write_lines(folder / trees, chains)
     return files
 
 
@@ -86,11 +88,11 @@ def test_resumed_equals_undisturbed_for_every_architecture(
     monkeypatch.setitem(RECIPES, "miniature", lambda: config)
     sides = ("source", "target") if config.reads_source else ("target",)
     files = {name: path for name, path in corpus.items() if name.endswith(sides)}
-    if config.reads_heads:
+    if config.annotations:
         files = with_trees(files, tmp_path)
 
     def train(name: str) -> None:
-        regard.train("miniature", run=tmp_path / name, steps=10, quiet=True, **files)
+        regard.train("miniature", run=tmp_path / name, steps=10, quiet=True, **parallel(files))
 
     train("undisturbed")
     with at_step(6, crash), pytest.raises(Crash):
