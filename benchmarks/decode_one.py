@@ -60,7 +60,8 @@ def our_model(folder: Path) -> tuple[EncoderDecoder, TransformerConfig]:
 def regard(beam: int, folder: Path) -> Decode:
     """The built-in engine: one process with one thread per core, as for a loaded run."""
     model = prepare_for_search(our_model(folder)[0])
-    search = Beam(beam=beam, scored=beam > 1, max_length_ratio=1e-6, max_length_extra=LENGTH + 1)
+    search = Beam(beam=beam, max_length_ratio=1e-6, max_length_extra=LENGTH + 1)
+    search = search.quick() if beam == 1 else search
 
     def work(rows: list[list[int]]) -> int:
         found = model.generate(Padded.of(rows), search)

@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import partial
-from random import Random
 from typing import Generic, NamedTuple, Optional, TypeVar, Union, overload
 
 import torch
@@ -23,7 +22,6 @@ from regard.models.base import Model
 from regard.nn.captured import Attention, by_sentence, watch
 from regard.processes.pool import worker_map
 from regard.search.base import Hypothesis, Search
-from regard.search.sample import Sample
 
 WINDOW = 8192
 """Lines read ahead and sorted by length, so that a batch holds lines of similar length."""
@@ -178,11 +176,9 @@ class _Generation(Work[tuple[Line, Optional[str]], _Request, Prediction]):
                 for row in predictor.truncate(predictor.read_sources(lines, first + 1))
             ]
             prefixes = self._prefixes([prefix for _, prefix in items])
-        else:
-            # The lines are prefixes, and stand in for the source: the model does not read them
-            # there, but they bound the length of its targets.
+        else:  # the lines are what the targets begin with
             begun = predictor.truncate(predictor.read_targets([line.text for line in lines]))
-            sources, prefixes = list(begun), [row.ids for row in begun]
+            sources, prefixes = [None] * len(lines), [row.ids for row in begun]
         self._check_room(prefixes, first)
         return [
             _Request(first + index, source, prefix)
@@ -206,6 +202,8 @@ class _Generation(Work[tuple[Line, Optional[str]], _Request, Prediction]):
                 )
 
     def length(self, encoded: _Request) -> int:
+        if not self._predictor.model.reads_source:
+            return len(encoded.prefix or ()) + 1
         return 0 if encoded.source is None else len(encoded.source) + 1
 
     def groups(self, items: int) -> int:
@@ -214,7 +212,7 @@ class _Generation(Work[tuple[Line, Optional[str]], _Request, Prediction]):
         if self._workers < self._predictor.workers and items >= POOL_MIN_LINES:
             self._workers = self._predictor.workers
             self._map = self._stack.enter_context(worker_map(self.generate, self._workers))
-        several = self._workers > 1 and not isinstance(self._predictor.search, Sample)
+        several = self._workers > 1 and not self._predictor.search.draws
         return 4 * self._workers if several else 1
 
     def process(self, groups: Iterable[list[_Request]]) -> Iterator[list[Prediction]]:
@@ -222,20 +220,14 @@ class _Generation(Work[tuple[Line, Optional[str]], _Request, Prediction]):
             yield [self._prediction(hypotheses) for hypotheses in found]
 
     def generate(self, group: list[_Request]) -> list[list[Hypothesis]]:
+        search = self._predictor.search.seeded(group[0].number)
         sources = [request.source for request in group if request.source is not None]
         prefixes = [request.prefix for request in group if request.prefix is not None]
-        return self._predictor.model.generate(
-            Padded.of_rows(sources),
-            self._search(group[0].number),
-            Padded.of(prefixes) if prefixes else None,
-        )
-
-    def _search(self, number: int) -> Search:
-        """With its own seed for each group, or equal lines would get equal draws."""
-        search = self._predictor.search
-        if not isinstance(search, Sample):
-            return search
-        return search.changed(seed=Random(f"{search.seed} {number}").getrandbits(63))
+        prefix = Padded.of(prefixes) if prefixes else None
+        if prefix is None or sources:
+            return self._predictor.model.generate(Padded.of_rows(sources), search, prefix)
+        nothing, limits = Padded.of([()] * len(prefixes)), search.limits(prefix.lengths + 1)
+        return self._predictor.model.generate(nothing, search, prefix, limits)
 
     def _prediction(self, hypotheses: list[Hypothesis]) -> Prediction:
         decode = self._predictor.tokenizers.target.decode

@@ -212,7 +212,7 @@ def test_decoding_is_timed_as_translate_does_it(
     sources = some_lines(20, seed=6)
     known = measuring.TestSet(sources, [turned(line) for line in sources], "")
     measuring.measure(Run.open(folder / "out" / "able"), known, QUICK, silent)
-    assert [(each.search.beam, each.search.scored) for each in made] == [
+    assert [(each.search.beam, each.search.gives_probabilities) for each in made] == [
         (1, False),
         (5, True),
         (1, False),
@@ -220,11 +220,8 @@ def test_decoding_is_timed_as_translate_does_it(
     assert all(each.model.output.product is not None for each in made)  # prepared
 
 
-def test_a_greedy_search_without_scores_can_be_measured(
-    tmp_path: Path, corpus: dict[str, Path]
-) -> None:
-    greedy = (*SMALL, "search.beam=1", "search.scored=false")
-    (result,) = small(tmp_path / "out", corpus, ["tiny"], settings=greedy)
+def test_a_greedy_search_can_be_measured(tmp_path: Path, corpus: dict[str, Path]) -> None:
+    (result,) = small(tmp_path / "out", corpus, ["tiny"], settings=(*SMALL, "search.beam=1"))
     assert result.measured is not None
 
 

@@ -296,11 +296,11 @@ def _beam(config: Any, beam: Optional[int], best: int, length_penalty: Optional[
     from regard.config import override
 
     width = beam or max(config.beam, best)
-    chosen = [f"beam={width}", f"best={best}", f"scored={str(width > 1).lower()}"]
+    chosen = [f"beam={width}", f"best={best}"]
     if length_penalty is not None:
         chosen.append(f"length_penalty={length_penalty}")
     search: Search = override(config, chosen)
-    return search
+    return search.quick() if width == 1 else search
 
 
 def _sampling(

@@ -64,6 +64,11 @@ class Annotation(ABC):
     def truncate(values: Values, length: int) -> list[int]:
         """The values of the pieces that remain when a line is truncated to `length` pieces."""
 
+    @staticmethod
+    @abstractmethod
+    def example(length: int) -> list[int]:
+        """Values of so many pieces, to try a model on."""
+
 
 class DependencyTree(Annotation):
     """The head of each word.
@@ -146,6 +151,12 @@ class DependencyTree(Annotation):
                 head = values[head]
             kept[index] = head
         return kept
+
+    @staticmethod
+    def example(length: int) -> list[int]:
+        """Two branches and a word of two pieces; all further words are roots."""
+        tree = [ROOT, 0, 0, INSIDE_WORD, 2, 4, 1]
+        return [*tree[:length], *[ROOT] * (length - len(tree))]
 
 
 ANNOTATIONS: dict[str, type[Annotation]] = {DependencyTree.name: DependencyTree}

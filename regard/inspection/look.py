@@ -195,7 +195,7 @@ def _both(
     if target is not None:
         return source, _encode(predictor, target, "target"), ()
     trace = Trace()
-    found = _search(predictor, source if begun is None else Row(begun), begun, trace)
+    found = _search(predictor, source, begun, trace)
     return source, found[0].tokens, trace.nodes(found)
 
 
@@ -220,7 +220,9 @@ def _search(
     """All hypotheses that were finished, best first, while the trace is told of each step."""
     begun = None if prefix is None else Padded.of([prefix])
     search = predictor.search.observed(trace)
-    found = predictor.model.generate(Padded.of_rows([source]), search, begun)[0]
+    limits = None if begun is None else search.limits(begun.lengths + 1)
+    given = Padded.of_rows([source]) if begun is None else Padded.of([[]])
+    found = predictor.model.generate(given, search, begun, limits)[0]
     if trace.totals and found[0].tokens and found[0].tokens not in trace.totals:
         raise UsageError("A shortlist numbers tokens anew: look with a predictor that has none.")
     return found

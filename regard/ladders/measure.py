@@ -143,8 +143,7 @@ def measure(
     sides, search = run.tokenizers(), run.config.search
     parameters = sum(parameter.numel() for parameter in model.parameters())
     model = prepare_for_search(model)
-    greedy = override(search, ["beam=1", "best=1", "scored=false"])
-    wide = override(search, [f"beam={BEAM}", "best=1", "scored=true"])
+    greedy, wide = search.quick(), override(search, [f"beam={BEAM}", "best=1"])
     draft, translate, timed = (
         Predictor(
             model, sides, each, tokens, run.config.length_limit, workers, run.config.annotations

@@ -6,20 +6,10 @@ from typing import Annotated, Union
 
 from pydantic import Field
 
-from regard.models.convolutional import ByteNetConfig, ConvolutionalConfig
-from regard.models.ensemble import EnsembleConfig
+from regard.models.ensemble import EnsembleConfig, Member
 from regard.models.language import LanguageConfig
-from regard.models.recurrent import RecurrentConfig
-from regard.models.transformer import TransformerConfig
 
 Architecture = Annotated[
-    Union[
-        TransformerConfig,
-        RecurrentConfig,
-        ConvolutionalConfig,
-        ByteNetConfig,
-        LanguageConfig,
-        EnsembleConfig,
-    ],
+    Union[Member, LanguageConfig, EnsembleConfig],
     Field(discriminator="kind"),
 ]

@@ -1,54 +1,45 @@
-"""The contract of every model: two verbs, and for the autoregressive ones three parts."""
+"""The contract of every model, and the parts of the autoregressive ones."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
-from typing import Optional
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Generic, Literal, Optional
 
 import torch
 from torch import Tensor, nn
+from typing_extensions import Self
 
 from regard.config import Settings
 from regard.data.annotations import Kinds
 from regard.data.batch import BOS, Batch, Padded
+from regard.errors import UsageError
+from regard.models.example import random_batch
+from regard.nn.embedding import Tying
 from regard.nn.output import Loss, Output
-from regard.nn.state import State
+from regard.nn.state import Encoded, Past, Shared, State
 from regard.search.base import Hypothesis, Search
 
-
-@dataclass(frozen=True)
-class Encoded:
-    """What an encoder made of the source: output (B, S, D) and mask (B, S) of its real places."""
-
-    output: Tensor
-    mask: Tensor
+Writes = Literal["text", "tags", "label", "indices"]
+"""What the targets of a family are: text, one tag per source word, one label, or indices of source
+positions."""
 
 
-class Encoder(nn.Module, ABC):
-    @abstractmethod
-    def forward(self, source: Padded) -> Encoded: ...
-
-
-class Decoder(nn.Module, ABC):
-    @abstractmethod
-    def start(self, encoded: Encoded) -> State:
-        """The state before any target token."""
-
-    @abstractmethod
-    def forward(self, tokens: Tensor, state: State) -> tuple[Tensor, State]:
-        """Read T more tokens (B x copies, T): hidden (B x copies, T, D) and the state after them.
-
-        T is all of them in training, some for a given prefix, one in a step of search.
-        """
-
-
-class Family(Settings):
+class Family(Settings, ABC):
     """What the settings of every family of models can be asked."""
+
+    if TYPE_CHECKING:  # fields of most families; pydantic cannot override a property by a field
+
+        @property
+        def kind(self) -> str: ...
+
+        @property
+        def tying(self) -> Tying: ...
 
     @property
     def reads_source(self) -> bool:
-        """A language model reads none."""
+        """False for a language model."""
         return True
 
     @property
@@ -57,16 +48,33 @@ class Family(Settings):
         return ()
 
     @property
+    def writes(self) -> Writes:
+        return "text"
+
+    @property
     def length_limit(self) -> Optional[int]:
         """The most pieces on a side, EOS included, if there is a limit."""
         return None
 
+    @abstractmethod
+    def build(self, source_size: int, target_size: int) -> Model:
+        """A model with random weights for vocabularies of these sizes."""
+
+    @classmethod
+    @abstractmethod
+    def miniatures(cls) -> Sequence[Self]:
+        """Small members which together use every option; the contract tests run each."""
+
+    def example(self, rows: int, seed: int) -> Batch:
+        """A random batch that this family can learn, for the vocabularies of `EXAMPLE_SIZES`."""
+        return random_batch(rows, seed, self.reads_source, self.annotations)
+
 
 class Model(nn.Module, ABC):
-    """Anything that learns from sentence pairs and turns a source into targets."""
+    """Anything that learns from pairs of lines and maps a source to targets."""
 
     length_limit: Optional[int] = None  # that of its family
-    reads_source: bool = True  # a language model reads none
+    reads_source: bool = True  # that of its family
 
     @abstractmethod
     def forward(self, batch: Batch) -> Loss: ...
@@ -78,12 +86,46 @@ class Model(nn.Module, ABC):
 
     @abstractmethod
     def generate(
-        self, source: Padded, search: Search, prefix: Optional[Padded] = None
-    ) -> list[list[Hypothesis]]: ...
+        self,
+        source: Padded,
+        search: Search,
+        prefix: Optional[Padded] = None,
+        limits: Optional[Tensor] = None,
+    ) -> list[list[Hypothesis]]:
+        """The best targets of each source, best first, each starting with its prefix.
+
+        limits (B,) are the most tokens, EOS included; unless given they follow from the lengths of
+        the sources. A model that reads no source needs one row per target and no columns.
+        """
 
     def choices(self, batch: Batch) -> Optional[Tensor]:
-        """log p of every token at each place of the target, (B, T, V), where a model has that."""
+        """log p of every token at each target position, (B, T, V), if the model has that."""
         return None
+
+    def narrowed(self, choices: Tensor) -> Model:
+        """The same model with only these target ids (N,), sorted, the reserved ids first; id k of
+        the new model is choices[k]."""
+        raise UsageError("This model cannot use a shortlist; remove --shortlist.")
+
+
+class Encoder(nn.Module, ABC):
+    @abstractmethod
+    def forward(self, source: Padded) -> Encoded: ...
+
+
+class Decoder(nn.Module, ABC, Generic[Shared, Past]):
+    @abstractmethod
+    def start(self, encoded: Encoded) -> State[Shared, Past]:
+        """The state before any target token."""
+
+    @abstractmethod
+    def forward(
+        self, tokens: Tensor, state: State[Shared, Past]
+    ) -> tuple[Tensor, State[Shared, Past]]:
+        """Read T more tokens (B x copies, T): hidden (B x copies, T, D) and the state after them.
+
+        T is all of them in training, some for a given prefix, one in a step of search.
+        """
 
 
 class EncoderDecoder(Model):
@@ -91,10 +133,16 @@ class EncoderDecoder(Model):
     p(y | x) = product over t of p(y_t | y_<t, x)."""
 
     def __init__(
-        self, encoder: Encoder, decoder: Decoder, output: Output, length_limit: Optional[int] = None
+        self,
+        encoder: Encoder,
+        decoder: Decoder,
+        output: Output,
+        length_limit: Optional[int] = None,
+        reads_source: bool = True,
     ) -> None:
         super().__init__()
         self.length_limit = length_limit
+        self.reads_source = reads_source
         self.encoder = encoder
         self.decoder = decoder
         self.output = output
@@ -103,10 +151,15 @@ class EncoderDecoder(Model):
         hidden, state = self.read(batch)
         return self.output.loss(hidden, state, batch.target.values, batch.target.mask)
 
+    def start(self, source: Padded) -> State:
+        """Read the source: the state before any target token."""
+        encoded: Encoded = self.encoder(source)
+        candidates = self.output.prepare(encoded, source)
+        return replace(self.decoder.start(encoded), candidates=candidates)
+
     def read(self, batch: Batch) -> tuple[Tensor, State]:
         """One teacher-forced pass: the hidden vector (B, T, D) that predicts each target token."""
-        start = self.decoder.start(self.encoder(batch.source))
-        hidden, state = self.decoder(shift_right(batch.target.values), start)
+        hidden, state = self.decoder(shift_right(batch.target.values), self.start(batch.source))
         return hidden, state
 
     @torch.inference_mode()
@@ -121,20 +174,50 @@ class EncoderDecoder(Model):
 
     @torch.inference_mode()
     def generate(
-        self, source: Padded, search: Search, prefix: Optional[Padded] = None
+        self,
+        source: Padded,
+        search: Search,
+        prefix: Optional[Padded] = None,
+        limits: Optional[Tensor] = None,
     ) -> list[list[Hypothesis]]:
-        state = self.decoder.start(self.encoder(source))
-        limits = search.limits(source.lengths)
+        if limits is None:
+            limits = search.limits(source.lengths)
         if prefix is not None:
-            limits = limits.maximum(prefix.lengths + 1)  # the prefix and its end fit in any case
+            limits = limits.maximum(prefix.lengths + 1)  # a prefix and its EOS always fit
         if self.length_limit is not None:
             limits = limits.clamp(max=self.length_limit)
-        return search.find(self.step, state, limits, prefix)
+        return search.find(self.step, self.start(source), limits, prefix)
 
     def step(self, tokens: Tensor, state: State) -> tuple[Tensor, State]:
         """What search calls: tokens (R, T) to the scores (R, V) after the last of them."""
         hidden, state = self.decoder(tokens, state)
         return self.output.scores(hidden[:, -1:], state)[:, 0], state
+
+    def narrowed(self, choices: Tensor) -> EncoderDecoder:
+        return EncoderDecoder(
+            self.encoder,
+            _NarrowedDecoder(self.decoder, choices),
+            self.output.narrow(choices),
+            self.length_limit,
+            self.reads_source,
+        )
+
+
+class _NarrowedDecoder(Decoder):
+    """A decoder whose tokens are indices into a list of choices."""
+
+    def __init__(self, decoder: Decoder, choices: Tensor) -> None:
+        super().__init__()
+        self.decoder = decoder
+        self.register_buffer("choices", choices, persistent=False)
+        self.choices: Tensor
+
+    def start(self, encoded: Encoded) -> State:
+        return self.decoder.start(encoded)
+
+    def forward(self, tokens: Tensor, state: State) -> tuple[Tensor, State]:
+        hidden, state = self.decoder(self.choices[tokens], state)
+        return hidden, state
 
 
 def shift_right(target: Tensor) -> Tensor:

@@ -1,9 +1,10 @@
 """Convolutional models: ConvS2S, gated and with attention in each layer, and ByteNet, dilated and
-without attention. Both remember a fixed number of places: a step costs the same at any length."""
+without attention. Both remember a fixed number of positions: a step costs the same at any
+length."""
 
 from __future__ import annotations
 
-from typing import Literal, Optional, cast
+from typing import Literal, NamedTuple, Optional
 
 import torch
 from pydantic import Field, model_validator
@@ -11,7 +12,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from regard.data.batch import Padded
-from regard.models.base import Decoder, Encoded, Encoder, EncoderDecoder, Family
+from regard.models.base import Decoder, Encoder, EncoderDecoder, Family
 from regard.nn.attention import additive_mask
 from regard.nn.blocks import Embedding
 from regard.nn.convolution import (
@@ -23,15 +24,16 @@ from regard.nn.convolution import (
 )
 from regard.nn.dropout import Dropout
 from regard.nn.embedding import Tying, share_embeddings
+from regard.nn.modules import Modules
 from regard.nn.output import Projection
 from regard.nn.position import input_position
-from regard.nn.state import State
+from regard.nn.state import Encoded, State
 
 
 class ConvolutionalConfig(Family):
     """ConvS2S (Gehring et al. 2017, arXiv 1705.03122).
 
-    `kernel` is the number of places that a convolution sees.
+    `kernel` is the number of positions that a convolution sees.
     """
 
     kind: Literal["convolutional"] = "convolutional"
@@ -40,7 +42,7 @@ class ConvolutionalConfig(Family):
     width: int = Field(default=128, ge=2)
     kernel: int = Field(default=3, ge=1)
     position: Literal["learned", "sinusoidal"] = "learned"
-    max_length: int = Field(default=1024, ge=1)  # for learned positions alone
+    max_length: int = Field(default=1024, ge=1)  # for learned positions only
     tying: Tying = "all"
     dropout: float = Field(default=0.2, ge=0, lt=1)
     smoothing: float = Field(default=0.1, ge=0, lt=1)
@@ -48,7 +50,9 @@ class ConvolutionalConfig(Family):
     @model_validator(mode="after")
     def _fits(self) -> ConvolutionalConfig:
         if self.kernel % 2 == 0:
-            raise ValueError("an encoder that sees both sides alike needs an odd kernel")
+            raise ValueError(
+                "an encoder sees as far to the left as to the right: use an odd kernel"
+            )
         if self.position == "sinusoidal" and self.width % 2:
             raise ValueError("sinusoidal positions need an even width")
         return self
@@ -81,16 +85,16 @@ class ConvolutionalConfig(Family):
 
 class ConvolutionalEncoder(Encoder):
     """z = norm of a stack of x + GLU(x), scaled by sqrt(1/2) each. The output has two halves: the
-    keys z and the values z + e, where e is the embedding of a token and its place, which says what
-    stands there when z says what stands around it."""
+    keys z and the values z + e, where e embeds a token and its position: z describes the context,
+    e the token itself."""
 
     def __init__(self, config: ConvolutionalConfig, tokens: nn.Embedding) -> None:
         super().__init__()
         c = config
-        self.asked_by = c.decoder_layers or c.layers
+        self.decoder_layers = c.decoder_layers or c.layers
         position = input_position(c.position, c.width, c.max_length)
         self.embedding = Embedding(tokens, position, c.dropout)
-        self.layers = nn.ModuleList(
+        self.layers = Modules(
             GatedConvolution(c.width, c.kernel, c.dropout) for _ in range(c.layers)
         )
         self.norm = nn.LayerNorm(c.width)
@@ -100,46 +104,55 @@ class ConvolutionalEncoder(Encoder):
         embedded = self.embedding(source.values)  # (B, S, D)
         x = embedded
         for layer in self.layers:
-            x = (x + cast(GatedConvolution, layer).centred(x, real)) * HALF
-        # every layer of the decoder sends its gradient here, and together they would be too much
-        z = scale_gradient(self.norm(x), 1 / self.asked_by)
+            x = (x + layer.centred(x, real)) * HALF
+        # the gradients of all decoder layers add up here and would be too large
+        z = scale_gradient(self.norm(x), 1 / self.decoder_layers)
         return Encoded(torch.cat([z, (z + embedded) * HALF], dim=-1), source.mask)
 
 
-class ConvolutionalDecoder(Decoder):
-    """Shared by the hypotheses of a sentence: keys and values of the source (B, 1, S, D).
+class ConvolutionalShared(NamedTuple):
+    keys: Tensor  # (B, 1, S, D)
+    values: Tensor  # (B, 1, S, D)
+    mask: Tensor  # (B, 1, 1, S), added to scores to hide padding
 
-    Its past: the last inputs of each convolution, (R, kernel - 1, D).
-    """
+
+LastInputs = tuple[Tensor, ...]
+"""Of each convolution, (R, (kernel - 1) x dilation, its width)."""
+
+ConvolutionalState = State[ConvolutionalShared, LastInputs]
+ByteNetState = State[Tensor, LastInputs]
+
+
+class ConvolutionalDecoder(Decoder[ConvolutionalShared, LastInputs]):
+    """Causal gated convolutions over the target, each followed by attention over the source."""
 
     def __init__(self, config: ConvolutionalConfig, tokens: nn.Embedding) -> None:
         super().__init__()
         c = config
         position = input_position(c.position, c.width, c.max_length)
         self.embedding = Embedding(tokens, position, c.dropout)
-        self.layers = nn.ModuleList(
+        self.layers = Modules(
             GatedDecoderLayer(c.width, c.kernel, c.dropout)
             for _ in range(c.decoder_layers or c.layers)
         )
         self.norm = nn.LayerNorm(c.width)
         self.dropout = Dropout(c.dropout)
 
-    def start(self, encoded: Encoded) -> State:
+    def start(self, encoded: Encoded) -> ConvolutionalState:
         keys, values = encoded.output[:, None].chunk(2, dim=-1)  # (B, 1, S, D)
         # a mean of m independent values has 1 / m of their variance
         values = values * encoded.mask.sum(dim=1)[:, None, None, None].sqrt()
-        past = tuple(
-            cast(GatedDecoderLayer, layer).gated.convolution.begin(len(keys))
-            for layer in self.layers
-        )
-        return State(shared=(keys, values, additive_mask(~encoded.mask)[:, None, None]), past=past)
+        mask = additive_mask(~encoded.mask)[:, None, None]
+        past = tuple(layer.gated.convolution.begin(len(keys)) for layer in self.layers)
+        return State(ConvolutionalShared(keys, values, mask), past)
 
-    def forward(self, tokens: Tensor, state: State) -> tuple[Tensor, State]:
-        keys, values, mask = cast(tuple[Tensor, Tensor, Tensor], state.shared)
-        past = cast(tuple[Tensor, ...], state.past)
+    def forward(
+        self, tokens: Tensor, state: ConvolutionalState
+    ) -> tuple[Tensor, ConvolutionalState]:
+        keys, values, mask = state.shared
         embedded = self.embedding(tokens, state.length)  # (R, T, D)
         x, after = embedded, []
-        for layer, before in zip(self.layers, past, strict=True):
+        for layer, before in zip(self.layers, state.past, strict=True):
             x, last = layer(x, embedded, (keys, values), mask, before)
             after.append(last)
         return self.dropout(self.norm(x)), state.advance(tuple(after), by=tokens.shape[1])
@@ -148,10 +161,10 @@ class ConvolutionalDecoder(Decoder):
 class ByteNetConfig(Family):
     """ByteNet (Kalchbrenner et al. 2016, arXiv 1610.10099), with the blocks it translates with.
 
-    `kernel` is the number of places that a convolution sees; they are 1, 2, 4 ... places apart,
-    doubled from block to block and from 1 again after each `cycle` of blocks. A source of n pieces
-    is unfolded over `stretch` x n + `extra` places. The paper adds none; targets of short lines
-    differ more in length.
+    `kernel` is the number of positions that a convolution sees. Their distance doubles from block
+    to block, 1, 2, 4 ..., and starts at 1 again after each `cycle` of blocks. A source of n pieces
+    is unfolded over `stretch` x n + `extra` positions. The paper adds no extra ones, but the
+    targets of short lines differ more in length.
     """
 
     kind: Literal["bytenet"] = "bytenet"
@@ -169,7 +182,9 @@ class ByteNetConfig(Family):
     @model_validator(mode="after")
     def _fits(self) -> ByteNetConfig:
         if self.kernel % 2 == 0:
-            raise ValueError("an encoder that sees both sides alike needs an odd kernel")
+            raise ValueError(
+                "an encoder sees as far to the left as to the right: use an odd kernel"
+            )
         if self.width % 2:
             raise ValueError("a block that is half as wide inside needs an even width")
         return self
@@ -194,19 +209,19 @@ class ByteNetConfig(Family):
             small.changed(stretch=1.5, extra=1, tying="target"),
         ]
 
-    def blocks(self, count: int) -> nn.ModuleList:
-        return nn.ModuleList(
+    def blocks(self, count: int) -> Modules[DilatedBlock]:
+        return Modules(
             DilatedBlock(self.width, self.kernel, 2 ** (number % self.cycle), self.dropout)
             for number in range(count)
         )
 
 
 class ByteNetEncoder(Encoder):
-    """A stack of dilated convolutions over the source and the empty places that follow it.
+    """A stack of dilated convolutions over the source and the empty positions that follow it.
 
     A target may be longer than its source, and the decoder reads column t with token t, so a
-    source is unfolded farther than it is long. How far depends on its own length alone, and
-    beyond that all layers see zeros, so a longer neighbour in the batch changes nothing.
+    source is unfolded beyond its length. How far depends on its own length only, and beyond that
+    all layers see zeros, so a longer row in the batch changes nothing.
     """
 
     def __init__(self, config: ByteNetConfig, tokens: nn.Embedding) -> None:
@@ -220,22 +235,22 @@ class ByteNetEncoder(Encoder):
 
     def forward(self, source: Padded) -> Encoded:
         lengths = (source.lengths * self.stretch).long() + self.extra
-        most = int(lengths.max())
-        mask = torch.arange(most) < lengths[:, None]
+        unfolded = int(lengths.max())
+        mask = torch.arange(unfolded, device=lengths.device) < lengths[:, None]
         real = mask[:, :, None].float()
         x = self.dropout(self.tokens(source.values) * self.scale) * source.mask[:, :, None]
-        x = functional.pad(x, (0, 0, 0, most - x.shape[1]))  # (B, unfolded, D); may also cut
+        # (B, unfolded, D); a negative padding truncates
+        x = functional.pad(x, (0, 0, 0, unfolded - x.shape[1]))
         for block in self.blocks:
-            x = cast(DilatedBlock, block).centred(x, real)
+            x = block.centred(x, real)
         return Encoded(self.norm(x) * real, mask)
 
 
-class ByteNetDecoder(Decoder):
-    """Stands on the encoder: x_t = s_t + e(y_{t-1}), then dilated convolutions that see no later
-    place. Past the last column s_t is zero. There is no attention, so time is linear in length.
+class ByteNetDecoder(Decoder[Tensor, LastInputs]):
+    """Stacked on the encoder: x_t = s_t + e(y_{t-1}), then dilated convolutions that see no later
+    position. After the last column s_t is zero. Without attention, time is linear in length.
 
-    Shared by the hypotheses of a sentence: the columns s (B, unfolded, D). Its past: the last
-    inputs of each convolution, (R, (kernel - 1) dilation, D / 2).
+    Shared by the hypotheses of a sentence: the columns s (B, unfolded, D).
     """
 
     def __init__(self, config: ByteNetConfig, tokens: nn.Embedding) -> None:
@@ -246,19 +261,19 @@ class ByteNetDecoder(Decoder):
         self.blocks = config.blocks(config.decoder_layers or config.layers)
         self.norm = nn.LayerNorm(config.width)
 
-    def start(self, encoded: Encoded) -> State:
+    def start(self, encoded: Encoded) -> ByteNetState:
         rows = len(encoded.output)
-        past = tuple(cast(DilatedBlock, block).convolution.begin(rows) for block in self.blocks)
+        past = tuple(block.convolution.begin(rows) for block in self.blocks)
         return State(shared=encoded.output, past=past)
 
-    def forward(self, tokens: Tensor, state: State) -> tuple[Tensor, State]:
-        past, length = cast(tuple[Tensor, ...], state.past), tokens.shape[1]
-        columns = cast(Tensor, state.shared)[:, state.length : state.length + length]
+    def forward(self, tokens: Tensor, state: ByteNetState) -> tuple[Tensor, ByteNetState]:
+        length = tokens.shape[1]
+        columns = state.shared[:, state.length : state.length + length]
         columns = functional.pad(columns, (0, 0, 0, length - columns.shape[1]))  # (B, T, D)
         x = self.dropout(self.tokens(tokens) * self.scale)  # (R, T, D)
         x = (x.unflatten(0, (len(columns), -1)) + columns[:, None]).flatten(0, 1)
         after = []
-        for block, before in zip(self.blocks, past, strict=True):
-            x, last = cast(DilatedBlock, block).causal(x, before)
+        for block, before in zip(self.blocks, state.past, strict=True):
+            x, last = block.causal(x, before)
             after.append(last)
         return self.norm(x), state.advance(tuple(after), by=length)

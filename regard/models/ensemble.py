@@ -1,4 +1,4 @@
-"""Ensembles: several models learn side by side from the same batches, and write by their mean
+"""Ensembles: several models are trained on the same batches, and their mean predicts
 (Hansen & Salamon 1990; in translation Sutskever et al. 2014)."""
 
 from __future__ import annotations
@@ -11,32 +11,32 @@ from typing import Annotated, Literal, Optional, Union, cast
 
 import torch
 from pydantic import Field
-from torch import Tensor, nn
+from torch import Tensor
 
 from regard.data.annotations import Kinds
 from regard.data.batch import Padded
-from regard.models.base import Decoder, Encoded, Encoder, EncoderDecoder, Family
+from regard.models.base import Decoder, Encoder, EncoderDecoder, Family
 from regard.models.convolutional import ByteNetConfig, ConvolutionalConfig
 from regard.models.recurrent import RecurrentConfig
 from regard.models.transformer import TransformerConfig
+from regard.nn.embedding import Tying
+from regard.nn.modules import Modules
 from regard.nn.output import Loss, Output
-from regard.nn.state import Nested, State
+from regard.nn.state import Encoded, Nested, State
 
-Member = Annotated[
-    Union[TransformerConfig, RecurrentConfig, ConvolutionalConfig, ByteNetConfig],
-    Field(discriminator="kind"),
-]
+Member = Union[TransformerConfig, RecurrentConfig, ConvolutionalConfig, ByteNetConfig]
+"""The autoregressive families that read a source; `Architecture` is these and the others."""
 
 
 class EnsembleConfig(Family):
-    """`members` models of one kind, which begin with other weights and draw other dropout.
+    """`members` models of one kind that start from different weights and draw different dropout.
 
-    What one of them learned by heart the others did not, so their mean is right more often.
+    What one of them has memorised the others have not, so their mean is right more often.
     """
 
     kind: Literal["ensemble"] = "ensemble"
     members: int = Field(default=2, ge=2, le=16)
-    member: Member = TransformerConfig()
+    member: Annotated[Member, Field(discriminator="kind")] = TransformerConfig()
 
     @property
     def annotations(self) -> Kinds:
@@ -47,11 +47,11 @@ class EnsembleConfig(Family):
         return self.member.length_limit
 
     @property
-    def tying(self) -> str:
+    def tying(self) -> Tying:
         return self.member.tying
 
     def build(self, source_size: int, target_size: int) -> EncoderDecoder:
-        return together(self.member.build(source_size, target_size) for _ in range(self.members))
+        return ensemble_of(self.member.build(source_size, target_size) for _ in range(self.members))
 
     @classmethod
     def miniatures(cls) -> list[EnsembleConfig]:
@@ -60,8 +60,8 @@ class EnsembleConfig(Family):
         return [cls(members=3, member=members[0]), cls(member=members[1])]
 
 
-def together(members: Iterable[EncoderDecoder]) -> EncoderDecoder:
-    """One model of several alike."""
+def ensemble_of(members: Iterable[EncoderDecoder]) -> EncoderDecoder:
+    """One model of several that have the same settings."""
     models = list(members)
     return EncoderDecoder(
         _Encoders(model.encoder for model in models),
@@ -72,34 +72,48 @@ def together(members: Iterable[EncoderDecoder]) -> EncoderDecoder:
 
 
 class _Encoders(Encoder):
-    """What each made of the source, side by side: (B, S, members x D)."""
+    """The members' outputs side by side: (B, S, members x D)."""
 
     def __init__(self, members: Iterable[Encoder]) -> None:
         super().__init__()
-        self.members = nn.ModuleList(members)
+        self.members = Modules(members)
 
     def forward(self, source: Padded) -> Encoded:
-        read = [member(source) for member in self.members]
-        return Encoded(torch.cat([each.output for each in read], dim=-1), read[0].mask)
+        encoded: list[Encoded] = [member(source) for member in self.members]
+        return Encoded(
+            torch.cat([each.output for each in encoded], dim=-1),
+            encoded[0].mask,
+            tuple(each.final for each in encoded),
+        )
 
 
-class _Decoders(Decoder):
-    """Hidden vectors side by side, and a state of states."""
+Parts = tuple[Nested, ...]
+"""One part per member."""
+
+
+class _Decoders(Decoder[Parts, Parts]):
+    """Hidden vectors side by side, and a state whose parts are the members' states."""
 
     def __init__(self, members: Iterable[Decoder]) -> None:
         super().__init__()
-        self.members = nn.ModuleList(members)
+        self.members = Modules(members)
 
-    def start(self, encoded: Encoded) -> State:
-        outputs = encoded.output.chunk(len(self.members), dim=-1)
-        return _join(
-            cast(Decoder, member).start(replace(encoded, output=output))
-            for member, output in zip(self.members, outputs, strict=True)
+    def start(self, encoded: Encoded) -> State[Parts, Parts]:
+        parts = _split_encoded(encoded, len(self.members))
+        return _join_states(
+            [member.start(part) for member, part in zip(self.members, parts, strict=True)]
         )
 
-    def forward(self, tokens: Tensor, state: State) -> tuple[Tensor, State]:
-        read = [member(tokens, own) for member, own in zip(self.members, _part(state), strict=True)]
-        return torch.cat([hidden for hidden, _ in read], dim=-1), _join(own for _, own in read)
+    def forward(
+        self, tokens: Tensor, state: State[Parts, Parts]
+    ) -> tuple[Tensor, State[Parts, Parts]]:
+        nothing: Parts = ((),) * len(self.members)
+        states = _split_state(state, nothing)
+        read = [member(tokens, own) for member, own in zip(self.members, states, strict=True)]
+        joined = _join_states([own for _, own in read])
+        return torch.cat([hidden for hidden, _ in read], dim=-1), replace(
+            joined, candidates=state.candidates
+        )
 
 
 class _Outputs(Output):
@@ -107,49 +121,60 @@ class _Outputs(Output):
 
     def __init__(self, members: Iterable[Output]) -> None:
         super().__init__()
-        self.members = nn.ModuleList(members)
+        self.members = Modules(members)
+
+    def prepare(self, encoded: Encoded, source: Padded) -> Parts:
+        parts = _split_encoded(encoded, len(self.members))
+        return tuple(
+            member.prepare(part, source) for member, part in zip(self.members, parts, strict=True)
+        )
 
     def scores(self, hidden: Tensor, state: State) -> Tensor:
         logs = (
             member.scores(part, own).log_softmax(dim=-1)
             for member, part, own in self._each(hidden, state)
         )
-        return reduce(torch.logaddexp, logs)  # a sum of probabilities would lose the small ones
+        return reduce(torch.logaddexp, logs)  # adding probabilities would lose the small ones
 
     def loss(self, hidden: Tensor, state: State, target: Tensor, mask: Tensor) -> Loss:
         losses = [
             member.loss(part, own, target, mask) for member, part, own in self._each(hidden, state)
         ]
-        alone = torch.stack([loss.nll for loss in losses])  # (members, N)
-        return Loss(
-            torch.stack([loss.total for loss in losses]).sum(),
-            math.log(len(losses)) - (-alone).logsumexp(dim=0),
-            losses[0].tokens,
+        nll = torch.stack([loss.nll for loss in losses])  # (members, N)
+        return replace(
+            losses[0],
+            total=torch.stack([loss.total for loss in losses]).sum(),
+            nll=math.log(len(losses)) - (-nll).logsumexp(dim=0),
         )
 
     def narrow(self, choices: Tensor) -> Output:
-        return _Outputs(cast(Output, member).narrow(choices) for member in self.members)
+        return _Outputs(member.narrow(choices) for member in self.members)
 
     def for_search(self) -> Output:
-        return _Outputs(cast(Output, member).for_search() for member in self.members)
+        return _Outputs(member.for_search() for member in self.members)
 
     def quantized(self) -> Output:
-        return _Outputs(cast(Output, member).quantized() for member in self.members)
+        return _Outputs(member.quantized() for member in self.members)
 
     def _each(self, hidden: Tensor, state: State) -> Iterable[tuple[Output, Tensor, State]]:
-        members = [cast(Output, member) for member in self.members]
-        return zip(members, hidden.chunk(len(members), dim=-1), _part(state), strict=True)
+        states = _split_state(state, cast(Parts, state.candidates))
+        return zip(self.members, hidden.chunk(len(self.members), dim=-1), states, strict=True)
 
 
-def _join(states: Iterable[State]) -> State:
-    own = list(states)
-    return replace(
-        own[0],
-        shared=tuple(state.shared for state in own),
-        past=tuple(state.past for state in own),
-    )
+def _split_encoded(encoded: Encoded, members: int) -> list[Encoded]:
+    outputs, finals = encoded.output.chunk(members, dim=-1), cast(Parts, encoded.final)
+    return [
+        Encoded(output, encoded.mask, final) for output, final in zip(outputs, finals, strict=True)
+    ]
 
 
-def _part(state: State) -> list[State]:
-    shared, past = cast(tuple[Nested, ...], state.shared), cast(tuple[Nested, ...], state.past)
-    return [replace(state, shared=own, past=row) for own, row in zip(shared, past, strict=True)]
+def _join_states(states: list[State]) -> State[Parts, Parts]:
+    shared = tuple(state.shared for state in states)
+    return State(shared, tuple(state.past for state in states), states[0].length, states[0].copies)
+
+
+def _split_state(state: State[Parts, Parts], candidates: Parts) -> list[State]:
+    return [
+        State(shared, past, state.length, state.copies, own)
+        for shared, past, own in zip(state.shared, state.past, candidates, strict=True)
+    ]

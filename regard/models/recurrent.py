@@ -3,14 +3,14 @@
 
 from __future__ import annotations
 
-from typing import Literal, Optional, cast
+from typing import Literal, NamedTuple, Optional
 
 import torch
 from pydantic import Field, model_validator
 from torch import Tensor, nn
 
 from regard.data.batch import Padded
-from regard.models.base import Decoder, Encoded, Encoder, EncoderDecoder, Family
+from regard.models.base import Decoder, Encoder, EncoderDecoder, Family
 from regard.nn.blocks import Embedding
 from regard.nn.dropout import Dropout
 from regard.nn.embedding import Tying, share_embeddings
@@ -19,18 +19,18 @@ from regard.nn.output import Projection
 from regard.nn.position import Position
 from regard.nn.recurrent import CellKind, CellState, RecurrentLayer, Stack, ends, reversed_positions
 from regard.nn.scores import Prepared, ScoreKind, SourceAttention, build_score
-from regard.nn.state import State
+from regard.nn.state import Encoded, State
 
 Direction = Literal["forward", "backward", "both"]
 """How the encoder reads. Backward is the reversed source of Sutskever et al. 2014."""
 
-Looking = Literal["none", "before", "after"]
-"""When a decoder looks at the source: never, it is given one fixed vector; before each step
+AttentionTiming = Literal["none", "before", "after"]
+"""When a decoder attends to the source: never, it is given one fixed vector; before each step
 (Bahdanau et al. 2014); after each step (Luong et al. 2015)."""
 
 
 class RecurrentConfig(Family):
-    """Unless others are given: an LSTM that reads both ways, and Bahdanau's attention."""
+    """By default a bidirectional LSTM with Bahdanau's attention."""
 
     kind: Literal["recurrent"] = "recurrent"
     cell: CellKind = "lstm"
@@ -38,9 +38,9 @@ class RecurrentConfig(Family):
     layers: int = Field(default=1, ge=1, le=4)
     decoder_layers: Optional[int] = Field(default=None, ge=1, le=4)  # None: as many as the encoder
     residual: bool = False  # around each layer above the first
-    attention: Looking = "before"
-    score: ScoreKind = "additive"  # of the attention, where there is one
-    input_feeding: bool = False  # with attention after the step, what it found enters the next
+    attention: AttentionTiming = "before"
+    score: ScoreKind = "additive"  # of the attention, if there is one
+    input_feeding: bool = False  # attention=after: its result enters the next step
     width: int = Field(default=256, ge=2)
     tying: Tying = "all"
     dropout: float = Field(default=0.2, ge=0, lt=1)
@@ -49,16 +49,16 @@ class RecurrentConfig(Family):
     @model_validator(mode="after")
     def _fits(self) -> RecurrentConfig:
         if self.direction == "both" and self.width % 2:
-            raise ValueError("an encoder that reads both ways needs an even width")
+            raise ValueError("a bidirectional encoder needs an even width")
         if self.input_feeding and self.attention != "after":
-            raise ValueError("input feeding needs attention=after, as it feeds what that found")
+            raise ValueError("input feeding needs attention=after, whose result it feeds")
         if self.residual and max(self.layers, self.decoder_layers or 1) == 1:
-            raise ValueError("residual connections need a second layer to go around")
+            raise ValueError("residual connections need a second layer")
         return self
 
     @property
     def forwards(self) -> int:
-        """How many columns of the encoder's output come from reading forwards."""
+        """The number of columns of the encoder's output that come from reading forwards."""
         return {"forward": self.width, "backward": 0, "both": self.width // 2}[self.direction]
 
     def build(self, source_size: int, target_size: int) -> EncoderDecoder:
@@ -115,11 +115,18 @@ class RecurrentEncoder(Encoder):
         return Encoded(self.dropout(x), source.mask)
 
 
-class FixedContext(Decoder):
-    """s_t = f(s_{t-1}, y_{t-1}, c) and g(s_t, c, y_{t-1}): one c for all steps, in which the whole
-    source must find room (Cho et al. 2014, arXiv 1406.1078).
+CellStates = tuple[CellState, ...]
+"""The state of each layer."""
 
-    Shared: c (B, D). Its past: the memory of each layer.
+FixedState = State[Tensor, CellStates]
+AttendingState = State[Prepared, CellStates]
+
+
+class FixedContext(Decoder[Tensor, CellStates]):
+    """s_t = f(s_{t-1}, y_{t-1}, c) and g(s_t, c, y_{t-1}): one c for all steps, which must hold the
+    whole source (Cho et al. 2014, arXiv 1406.1078).
+
+    Shared: c (B, D). Its past: the state of each layer.
     """
 
     def __init__(self, config: RecurrentConfig, tokens: nn.Embedding) -> None:
@@ -130,23 +137,23 @@ class FixedContext(Decoder):
         self.readout = linear(3 * config.width, config.width)
         self.dropout = Dropout(config.dropout)
 
-    def start(self, encoded: Encoded) -> State:
+    def start(self, encoded: Encoded) -> FixedState:
         c = ends(encoded.output, encoded.mask, self.forwards)
         return State(shared=c, past=self.stack.start(c))
 
-    def forward(self, tokens: Tensor, state: State) -> tuple[Tensor, State]:
+    def forward(self, tokens: Tensor, state: FixedState) -> tuple[Tensor, FixedState]:
         y = self.words(tokens)  # (R, T, D)
-        c = cast(Tensor, state.shared).repeat_interleave(state.copies, dim=0)[:, None].expand_as(y)
-        s, past = self.stack(torch.cat([y, c], dim=-1), cast(tuple[CellState, ...], state.past))
+        c = state.shared.repeat_interleave(state.copies, dim=0)[:, None].expand_as(y)
+        s, past = self.stack(torch.cat([y, c], dim=-1), state.past)
         read = self.readout(torch.cat([s, c, y], dim=-1)).tanh()
         return self.dropout(read), state.advance(past, by=tokens.shape[1])
 
 
-class AttentionBefore(Decoder):
-    """c_t is what s_{t-1} finds in the source; s_t = f(s_{t-1}, y_{t-1}, c_t) and
+class AttentionBefore(Decoder[Prepared, CellStates]):
+    """c_t is what s_{t-1} attends to in the source; s_t = f(s_{t-1}, y_{t-1}, c_t) and
     g(s_t, c_t, y_{t-1}) (Bahdanau et al. 2014, arXiv 1409.0473).
 
-    Shared: the source as the attention prepared it. Its past: the memory of each layer.
+    Shared: the source as the attention prepared it. Its past: the state of each layer.
     """
 
     def __init__(self, config: RecurrentConfig, tokens: nn.Embedding) -> None:
@@ -158,19 +165,18 @@ class AttentionBefore(Decoder):
         self.readout = linear(3 * config.width, config.width)
         self.dropout = Dropout(config.dropout)
 
-    def start(self, encoded: Encoded) -> State:
+    def start(self, encoded: Encoded) -> AttendingState:
         prepared = self.attention.prepare(encoded.output, encoded.mask)
         c = ends(encoded.output, encoded.mask, self.forwards)
         return State(shared=prepared, past=self.stack.start(c))
 
-    def forward(self, tokens: Tensor, state: State) -> tuple[Tensor, State]:
-        prepared = cast(Prepared, state.shared)
-        past = cast(tuple[CellState, ...], state.past)
+    def forward(self, tokens: Tensor, state: AttendingState) -> tuple[Tensor, AttendingState]:
+        past = state.past
         y = self.words(tokens)  # (R, T, D)
         entered, of_context = self.stack.split(y)
         found, written = [], []
         for known in entered:
-            c = self.attention(past[-1][0][:, None], prepared)  # (R, 1, D)
+            c = self.attention(past[-1][0][:, None], state.shared)  # (R, 1, D)
             s, past = self.stack.step(torch.addmm(known, c[:, 0], of_context), past)
             found.append(c)
             written.append(s)
@@ -179,11 +185,11 @@ class AttentionBefore(Decoder):
         return self.dropout(self.readout(s_c_y).tanh()), state.advance(past, by=len(entered))
 
 
-class AttentionAfter(Decoder):
-    """s_t = f(s_{t-1}, y_{t-1}); a_t is what s_t finds in the source; tanh(W [a_t; s_t])
+class AttentionAfter(Decoder[Prepared, CellStates]):
+    """s_t = f(s_{t-1}, y_{t-1}); a_t is what s_t attends to in the source; tanh(W [a_t; s_t])
     (Luong et al. 2015, arXiv 1508.04025).
 
-    Shared: the source as the attention prepared it. Its past: the memory of each layer.
+    Shared: the source as the attention prepared it. Its past: the state of each layer.
     """
 
     def __init__(self, config: RecurrentConfig, tokens: nn.Embedding) -> None:
@@ -195,23 +201,31 @@ class AttentionAfter(Decoder):
         self.readout = linear(2 * config.width, config.width)
         self.dropout = Dropout(config.dropout)
 
-    def start(self, encoded: Encoded) -> State:
+    def start(self, encoded: Encoded) -> AttendingState:
         prepared = self.attention.prepare(encoded.output, encoded.mask)
         c = ends(encoded.output, encoded.mask, self.forwards)
         return State(shared=prepared, past=self.stack.start(c))
 
-    def forward(self, tokens: Tensor, state: State) -> tuple[Tensor, State]:
-        s, past = self.stack(self.words(tokens), cast(tuple[CellState, ...], state.past))
-        a = self.attention(s, cast(Prepared, state.shared))  # (R, T, D)
+    def forward(self, tokens: Tensor, state: AttendingState) -> tuple[Tensor, AttendingState]:
+        s, past = self.stack(self.words(tokens), state.past)
+        a = self.attention(s, state.shared)  # (R, T, D)
         read = self.readout(torch.cat([a, s], dim=-1)).tanh()
         return self.dropout(read), state.advance(past, by=tokens.shape[1])
 
 
-class InputFeeding(Decoder):
+class FedPast(NamedTuple):
+    cells: CellStates
+    fed: Tensor  # r (R, D)
+
+
+FeedingState = State[Prepared, FedPast]
+
+
+class InputFeeding(Decoder[Prepared, FedPast]):
     """Attention after the step, whose result r_t = tanh(W [a_t; s_t]) enters the next step:
     s_t = f(s_{t-1}, y_{t-1}, r_{t-1}) (Luong et al. 2015, arXiv 1508.04025, section 3.3).
 
-    Shared: the source as the attention prepared it. Its past: each layer's memory, and r (R, D).
+    Shared: the source as the attention prepared it. Its past: the state of each layer, and r.
     """
 
     def __init__(self, config: RecurrentConfig, tokens: nn.Embedding) -> None:
@@ -223,27 +237,27 @@ class InputFeeding(Decoder):
         self.readout = linear(2 * config.width, config.width)
         self.dropout = Dropout(config.dropout)
 
-    def start(self, encoded: Encoded) -> State:
+    def start(self, encoded: Encoded) -> FeedingState:
         prepared = self.attention.prepare(encoded.output, encoded.mask)
         c = ends(encoded.output, encoded.mask, self.forwards)
-        return State(shared=prepared, past=(self.stack.start(c), torch.zeros_like(c)))
+        return State(shared=prepared, past=FedPast(self.stack.start(c), torch.zeros_like(c)))
 
-    def forward(self, tokens: Tensor, state: State) -> tuple[Tensor, State]:
-        prepared = cast(Prepared, state.shared)
-        past, r = cast(tuple[tuple[CellState, ...], Tensor], state.past)
+    def forward(self, tokens: Tensor, state: FeedingState) -> tuple[Tensor, FeedingState]:
+        past, r = state.past
         entered, of_fed = self.stack.split(self.words(tokens))
         read = []
         for known in entered:
             s, past = self.stack.step(torch.addmm(known, r, of_fed), past)
-            a = self.attention(s, prepared)  # (R, 1, D)
+            a = self.attention(s, state.shared)  # (R, 1, D)
             r = self.readout(torch.cat([a, s], dim=-1)[:, 0]).tanh()
             read.append(r)
         self.attention.join(len(entered))
-        return self.dropout(torch.stack(read, dim=1)), state.advance((past, r), by=len(entered))
+        after = state.advance(FedPast(past, r), by=len(entered))
+        return self.dropout(torch.stack(read, dim=1)), after
 
 
 def _words(config: RecurrentConfig, tokens: nn.Embedding) -> Embedding:
-    """Their order is told by reading them in order, so no position is added."""
+    """Recurrence knows the order of its input, so no position is added."""
     return Embedding(tokens, Position(), config.dropout)
 
 

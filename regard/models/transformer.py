@@ -1,31 +1,35 @@
-"""The Transformer (Vaswani et al. 2017, arXiv 1706.03762): attention is all it needs."""
+"""The Transformer (Vaswani et al. 2017, arXiv 1706.03762)."""
 
 from __future__ import annotations
 
-from typing import Any, Literal, Optional, cast
+from collections.abc import Iterator
+from functools import partial
+from typing import Any, Literal, Optional
 
 from pydantic import Field, model_validator
 from torch import Tensor, nn
 
 from regard.data.annotations import DependencyTree, Kinds
 from regard.data.batch import Padded
-from regard.models.base import Decoder, Encoded, Encoder, EncoderDecoder, Family
-from regard.nn.attention import KeysValues, additive_mask
+from regard.models.base import Encoder, EncoderDecoder, Family
+from regard.models.causal import CausalDecoder, CausalShared, Read
+from regard.nn.attention import KeysValues
 from regard.nn.blocks import BlockConfig, DecoderLayer, Placement, SelfLayer
 from regard.nn.embedding import Tying, share_embeddings
 from regard.nn.mixers import MixerKind, MixerSizes, check_mixers, in_turn
 from regard.nn.mixers.base import Cache
 from regard.nn.mixers.context import NextTokens
+from regard.nn.modules import Modules
 from regard.nn.order import LineOrder, Order, TreeOrder
 from regard.nn.output import Projection
-from regard.nn.state import Nested, State
+from regard.nn.state import Encoded
 
 
 class TransformerConfig(BlockConfig, Family):
-    """The sizes of the `tiny` recipe unless others are given.
+    """By default the sizes of the `tiny` recipe.
 
-    The mixers are taken in turn over the layers: window, full with four layers is window, full,
-    window, full.
+    The mixers alternate over the layers: window, full with four layers is window, full, window,
+    full.
     """
 
     kind: Literal["transformer"] = "transformer"
@@ -47,7 +51,7 @@ class TransformerConfig(BlockConfig, Family):
 
     @property
     def decoder(self) -> BlockConfig:
-        """Of the decoder's layers: the target has no tree."""
+        """The settings of the decoder's layers: the target has no tree."""
         return self.changed(position="sinusoidal") if self.position == "syntax" else self
 
     @property
@@ -73,27 +77,30 @@ class TransformerConfig(BlockConfig, Family):
         """Small members which together use every option; the contract tests run each."""
         small = cls(layers=2, width=16, inner=24, heads=2, dropout=0.0)
         sizes = MixerSizes(neighbourhood=3, block=2, random_blocks=1, projected=3)
-        all_looking = ("full", "window", "bigbird")
-        looking = {"layers": 3, "mixing": sizes, "mixers": all_looking}
-        looking["decoder_mixers"] = ("bigbird", "full", "window")
-        summing = {
+        softmax = {
+            "layers": 3,
+            "mixing": sizes,
+            "mixers": ("full", "window", "bigbird"),
+            "decoder_mixers": ("bigbird", "full", "window"),
+        }
+        low_rank = {
             "mixing": sizes,
             "mixers": ("linear", "linformer"),
             "decoder_mixers": ("linear",),
         }
         changes: list[dict[str, Any]] = [
             {},
-            {**looking, "norm": "pre", "position": "rotary", "tying": "none"},
+            {**softmax, "norm": "pre", "position": "rotary", "tying": "none"},
             {"position": "learned", "tying": "target", "scale_embeddings": False},
-            {**looking, "decoder_layers": 3, "max_length": 40, "position": "learned"},
-            {**looking, "norm": "pre"},
-            {**looking, "max_distance": 2, "position": "shaw"},
+            {**softmax, "decoder_layers": 3, "max_length": 40, "position": "learned"},
+            {**softmax, "norm": "pre"},
+            {**softmax, "max_distance": 2, "position": "shaw"},
             {"max_distance": 3, "position": "syntax"},
-            {**looking, "position": "alibi", "heads": 4, "norm": "pre"},
-            {**looking, "position": "none", "scale_scores": False},
-            {**summing, "max_length": 40},
-            {**summing, "mixing": sizes.changed(sharing="none"), "norm": "pre"},
-            {**summing, "mixing": sizes.changed(sharing="keys"), "position": "none"},
+            {**softmax, "position": "alibi", "heads": 4, "norm": "pre"},
+            {**softmax, "position": "none", "scale_scores": False},
+            {**low_rank, "max_length": 40},
+            {**low_rank, "mixing": sizes.changed(sharing="none"), "norm": "pre"},
+            {**low_rank, "mixing": sizes.changed(sharing="keys"), "position": "none"},
             {"normalisation": "batch", "norm": "pre", "residual": False, "layers": 1},
             {"normalisation": "batch", "decoder_mixers": ("linear", "none")},
             {
@@ -109,61 +116,45 @@ class TransformerEncoder(Encoder):
         super().__init__()
         self.embedding = config.embedding(tokens)
         self.order: Order = TreeOrder(config.width) if config.annotations else LineOrder()
-        self.layers = nn.ModuleList(
+        self.layers = Modules(
             SelfLayer(config, mixer, number)
             for number, mixer in enumerate(in_turn(config.mixers, config.layers))
         )
         self.norm = config.last_norm()
 
     def forward(self, source: Padded) -> Encoded:
-        sequence = self.order.sequence(source)
+        positions = self.order.sequence(source)
         x = self.order.add_depth(self.embedding(source.values), source)  # (B, S, D)
         for layer in self.layers:
-            x = layer(x, sequence)
-        return Encoded(self.norm(x, sequence), source.mask)
+            x = layer(x, positions)
+        return Encoded(self.norm(x, positions), source.mask)
 
 
-class TransformerDecoder(Decoder):
-    """Shared by the hypotheses of a sentence: keys and values of the source, and what each layer's
-    mixer keeps for all of them. Its past: which columns of these a hypothesis's own tokens are in,
-    (R, columns), and what each layer's mixer keeps for one."""
+class TransformerDecoder(CausalDecoder[DecoderLayer]):
+    """Self-attention over the target so far and attention over the source, in every layer."""
 
     def __init__(self, config: TransformerConfig, tokens: nn.Embedding) -> None:
-        super().__init__()
-        c, anatomy = config, config.decoder
-        self.embedding = anatomy.embedding(tokens)
-        layers = [
-            DecoderLayer(anatomy, mixer, number)
-            for number, mixer in enumerate(in_turn(c.decoder_mixers, c.decoder_layers or c.layers))
-        ]
-        self.uses_columns = any(layer.attention.uses_columns for layer in layers)
-        self.layers = nn.ModuleList(layers)
-        self.norm = anatomy.last_norm()
-
-    def start(self, encoded: Encoded) -> State:
-        layers = [cast(DecoderLayer, layer) for layer in self.layers]
-        prepared = tuple(layer.source_attention.prepare(encoded.output) for layer in layers)
-        memories = [layer.attention.start(encoded.output) for layer in layers]
-        mask = additive_mask(~encoded.mask)[:, None, None]
-        seen = encoded.mask.new_ones(len(encoded.mask), 0)
-        return State(
-            shared=(prepared, mask, tuple(memory.shared for memory in memories)),
-            past=(seen, tuple(memory.past for memory in memories)),
+        block = config.decoder
+        mixers = in_turn(config.decoder_mixers, config.decoder_layers or config.layers)
+        super().__init__(
+            block, tokens, mixers, lambda mixer, number: DecoderLayer(block, mixer, number)
         )
 
-    def forward(self, tokens: Tensor, state: State) -> tuple[Tensor, State]:
-        prepared, mask, shared = cast(
-            tuple[tuple[KeysValues, ...], Tensor, tuple[Nested, ...]], state.shared
-        )
-        seen, past = cast(tuple[Tensor, tuple[Nested, ...]], state.past)
-        reading = NextTokens(tokens, state.length, len(mask), seen)
-        x = self.embedding(tokens, state.length)  # (R, T, D)
-        memories = []
-        for layer, source, *kept in zip(self.layers, prepared, shared, past, strict=True):
-            x, memory = layer(x, source, mask, Cache(*kept), reading)
-            memories.append(memory)
-        return self.norm(x, reading), state.advance(
-            past=(reading.own if self.uses_columns else seen, tuple(m.past for m in memories)),
-            by=tokens.shape[1],
-            shared=(prepared, mask, tuple(m.shared for m in memories)),
-        )
+    def keys_values(self, source: Tensor) -> tuple[KeysValues, ...]:
+        return tuple(layer.source_attention.prepare(source) for layer in self.layers)
+
+    def readers(self, shared: CausalShared) -> Iterator[Read]:
+        for layer, source in zip(self.layers, shared.keys_values, strict=True):
+            yield partial(_read, layer, source, shared.mask)
+
+
+def _read(
+    layer: DecoderLayer,
+    source: KeysValues,
+    mask: Tensor,
+    x: Tensor,
+    cache: Cache,
+    tokens: NextTokens,
+) -> tuple[Tensor, Cache]:
+    read: tuple[Tensor, Cache] = layer(x, source, mask, cache, tokens)
+    return read

@@ -1,4 +1,4 @@
-"""The tensors of a model by name, each once however often it is shared."""
+"""The tensors of a model by name; a shared one appears once."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from regard.errors import RegardError
 
 
 def collect(model: nn.Module) -> dict[str, Tensor]:
-    """Parameters and lasting buffers; a tied one stands under its first name alone."""
+    """Parameters and persistent buffers; a tied one appears under its first name only."""
     named: dict[str, Tensor] = {}
     seen: set[int] = set()
     for name, tensor in model.state_dict(keep_vars=True).items():
@@ -27,9 +27,7 @@ def install(model: nn.Module, tensors: Mapping[str, Tensor]) -> None:
     own = collect(model)
     if own.keys() != tensors.keys():
         odd = sorted(own.keys() ^ tensors.keys())[0]
-        raise RegardError(
-            f"These weights belong to another model: '{odd}' is in one of them alone."
-        )
+        raise RegardError(f"These weights belong to another model: '{odd}' is in only one of them.")
     for name, tensor in own.items():
         if tensor.shape != tensors[name].shape:
             raise RegardError(f"These weights belong to another model: '{name}' has another shape.")

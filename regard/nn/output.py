@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from copy import copy
 from dataclasses import dataclass
-from typing import Optional, Protocol, TypeVar
+from typing import Optional, TypeVar
 
 from torch import Tensor, nn
 
@@ -14,7 +14,7 @@ from regard.errors import UsageError
 from regard.nn.fast.int8 import Int8Linear
 from regard.nn.fast.loss import chunked_loss
 from regard.nn.fast.products import pack, times
-from regard.nn.state import Nested, State
+from regard.nn.state import Encoded, Nested, State
 
 Self = TypeVar("Self", bound="Projection")
 
@@ -32,19 +32,9 @@ class Loss:
         return float(self.nll.sum()) / max(self.tokens, 1)
 
 
-class EncodedSource(Protocol):
-    """What an encoder made of the source: output (B, S, D) and mask (B, S) of real positions."""
-
-    @property
-    def output(self) -> Tensor: ...
-
-    @property
-    def mask(self) -> Tensor: ...
-
-
 class Output(nn.Module, ABC):
-    def prepare(self, encoded: EncodedSource, source: Padded) -> Nested:
-        """What the output needs of the source, one row per sentence; kept in the state."""
+    def prepare(self, encoded: Encoded, source: Padded) -> Nested:
+        """What it keeps of the source, B rows; `scores` and `loss` find it in State.candidates."""
         return ()
 
     @abstractmethod

@@ -25,7 +25,7 @@ from regard.data.store import Store
 from regard.data.tokenizers import Tokenizers
 from regard.errors import RegardError, UsageError
 from regard.files import clear_strays, read_json, write_json, write_text, writing
-from regard.models.base import EncoderDecoder
+from regard.models.base import Model
 from regard.models.shortlist import Shortlisted
 from regard.models.weights import collect, install
 from regard.nn.fast.prepare import prepare_for_search, quantize
@@ -225,13 +225,13 @@ class Run:
     def checkpoints(self, say: Callable[[str], None] = print) -> Checkpoints:
         return Checkpoints(self.path / "checkpoints", self.config.training.keep, say)
 
-    def build_model(self, tokenizers: Optional[Tokenizers] = None) -> EncoderDecoder:
+    def build_model(self, tokenizers: Optional[Tokenizers] = None) -> Model:
         """The model with its first, untrained weights, which follow from the seed."""
         sides = tokenizers or self.tokenizers()
         torch.manual_seed(self.config.training.seed)
         return self.config.model.build(sides.source.size, sides.target.size)
 
-    def model(self, say: Callable[[str], None] = print) -> tuple[EncoderDecoder, Checkpoint]:
+    def model(self, say: Callable[[str], None] = print) -> tuple[Model, Checkpoint]:
         """The model with its best weights, averaged as the run averages."""
         checkpoint = self.checkpoints(say).best()
         if checkpoint is None:
@@ -273,10 +273,8 @@ class Run:
         )
 
     def _shortlisted(
-        self, model: EncoderDecoder, sides: Tokenizers, count: int, say: Callable[[str], None]
+        self, model: Model, sides: Tokenizers, count: int, say: Callable[[str], None]
     ) -> Shortlisted:
-        if not model.reads_source:
-            raise UsageError("This kind of model cannot choose from a shortlist: leave it out.")
         likely = self._likely_targets(sides, say)[:, :count]
         if sides.joint:  # names and numbers stay as they are
             same = np.arange(len(likely))

@@ -29,8 +29,7 @@ def validator(run: Run, sides: Tokenizers) -> Callable[[Model, int], Scores]:
     wanted = SENTENCES if settings.metric == LOSS else settings.validation_lines
     pairs = run.validation_pairs(wanted)
     references = [pair.target.text for pair in pairs]
-    plain = {"beam": 1, "best": 1, "finished": None, "scored": False}
-    greedy = run.config.search.changed(**plain)
+    greedy = run.config.search.quick()
     if not run.config.reads_source:  # the first words are what it continues
         begun = [Line(" ".join(line.split()[:3])) for line in references]
         pairs = [pair._replace(source=line) for pair, line in zip(pairs, begun, strict=True)]

@@ -1,4 +1,4 @@
-"""What every search shares: its step function, its result, its limits and what it may not say."""
+"""What every search shares: its step function, its result, its limits and the tokens it forbids."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Optional
+from typing import ClassVar, Optional
 
 from pydantic import Field
 from torch import Tensor
@@ -16,10 +16,10 @@ from regard.data.batch import BOS, UNKNOWN, Padded
 from regard.nn.state import State
 
 Step = Callable[[Tensor, State], tuple[Tensor, State]]
-"""Reads tokens (R, T), gives the scores (R, V) of what follows the last of them."""
+"""Reads tokens (R, T) and gives the scores (R, V) of what follows the last of them."""
 
 Observer = Callable[[Tensor, Tensor], None]
-"""Is told after each step which hypotheses go on: their tokens (B, copies, 1 + length), BOS first,
+"""Called after each step with the live hypotheses: their tokens (B, copies, 1 + length), BOS first,
 and the log-probability of each so far (B, copies)."""
 
 
@@ -33,7 +33,10 @@ class Hypothesis:
 
 
 class Search(Settings, ABC):
-    """A way to find targets; its settings are the whole of it."""
+    """A way to find targets, described completely by its settings."""
+
+    draws: ClassVar[bool] = False
+    """Whether it draws at random, so that its result depends on how lines are batched."""
 
     max_length_ratio: float = Field(default=2.0, gt=0, le=1000)
     max_length_extra: int = Field(default=20, ge=1, le=1_000_000)
@@ -46,36 +49,44 @@ class Search(Settings, ABC):
     def find(
         self, step: Step, state: State, limits: Tensor, prefix: Optional[Padded] = None
     ) -> list[list[Hypothesis]]:
-        """The best targets of each sentence, best first; all of them begin with its prefix."""
+        """The best targets of each sentence, best first, each starting with the given prefix."""
+
+    @abstractmethod
+    def quick(self) -> Search:
+        """The fastest search of this kind, with one target per sentence. Its hypotheses may come
+        without probabilities."""
+
+    def seeded(self, number: int) -> Search:
+        """The same search for one group of lines: a search that draws gets a seed of its own."""
+        return self
 
     def observed(self, observer: Observer) -> Search:
-        """The same search, giving all it finishes and telling an observer, if it has steps to tell
-        of."""
+        """The same search, returning all it finishes; a search that has steps reports them."""
         return self
 
 
-def rule_out(scores: Tensor, only: Optional[Tensor]) -> None:
-    """Write -inf into scores (R, V) for what no target may contain, and for all but the token of
-    `only` (R,) where that is not -1."""
-    if only is None:
-        _never(scores)
+def rule_out(scores: Tensor, forced: Optional[Tensor]) -> None:
+    """Write -inf into scores (R, V) for the tokens that no target contains and, in rows whose
+    token is forced (R,), for all others; -1 forces none."""
+    if forced is None:
+        _rule_out_reserved(scores)
         return
-    rows = (only >= 0).nonzero()[:, 0]
-    kept = scores[rows, only[rows]]
-    _never(scores)
+    rows = (forced >= 0).nonzero()[:, 0]
+    kept = scores[rows, forced[rows]]
+    _rule_out_reserved(scores)
     scores[rows] = -math.inf
-    scores[rows, only[rows]] = kept
+    scores[rows, forced[rows]] = kept
 
 
-def _never(scores: Tensor) -> None:
-    scores[:, : BOS + 1] = -math.inf  # PAD is before it; faster than by a list of columns
+def _rule_out_reserved(scores: Tensor) -> None:
+    scores[:, : BOS + 1] = -math.inf  # PAD comes before BOS; faster than a list of columns
     scores[:, UNKNOWN] = -math.inf
 
 
-def begun_with(prefix: Optional[Padded], place: int, copies: int) -> Optional[Tensor]:
-    """The token (B x copies,) that the prefix of each sentence has at a place, -1 after its end;
-    None where no prefix reaches that far."""
-    if prefix is None or place >= prefix.values.shape[1]:
+def forced_tokens(prefix: Optional[Padded], position: int, copies: int) -> Optional[Tensor]:
+    """The token (B x copies,) that the prefix of each sentence has at a position, -1 after its
+    end; None if no prefix is that long."""
+    if prefix is None or position >= prefix.values.shape[1]:
         return None
-    tokens = prefix.values[:, place].masked_fill(prefix.lengths <= place, -1)
+    tokens = prefix.values[:, position].masked_fill(prefix.lengths <= position, -1)
     return tokens.repeat_interleave(copies)

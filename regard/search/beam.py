@@ -12,34 +12,33 @@ from torch import Tensor
 
 from regard.data.batch import BOS, EOS, Padded
 from regard.nn.state import State
-from regard.search.base import Hypothesis, Observer, Search, Step, begun_with
-from regard.search.best import best_continuations, first_rows, look_over
+from regard.search.base import Hypothesis, Observer, Search, Step, forced_tokens
+from regard.search.best import best_continuations, first_rows, prepare_scores
 
-NOTHING = Hypothesis((), -math.inf, -math.inf)
-"""What is found where every score is NaN or infinite."""
+NOTHING_FOUND = Hypothesis((), -math.inf, -math.inf)
+"""The result where every score is NaN or infinite."""
 
 
 class Beam(Search):
-    """Keeps `beam` hypotheses a sentence until `finished` of them have ended or the limit comes.
+    """Keeps `beam` hypotheses per sentence until `finished` of them have ended or the length limit
+    is reached.
 
     Hypotheses are ranked by log p / length^length_penalty, since a sum of logarithms alone
-    favours short targets. At the limit, ending is the only choice left.
+    favours short targets. At the limit, EOS is the only choice left.
     """
 
     beam: int = Field(default=5, ge=1, le=1024)
     best: int = Field(default=1, ge=1)
     finished: Optional[int] = Field(default=None, ge=1)  # None: as many as the beam is wide
     length_penalty: float = Field(default=1.0, ge=0, le=10)
-    scored: bool = True  # False: greedy search tells no probabilities, and is a tenth faster
 
+    _gives_probabilities: bool = PrivateAttr(default=True)
     _observer: Optional[Observer] = PrivateAttr(default=None)
 
     @model_validator(mode="after")
     def _fits(self) -> Beam:
         if self.best > self.beam:
             raise ValueError(f"a beam of {self.beam} cannot give the {self.best} best")
-        if not self.scored and self.beam > 1:
-            raise ValueError("only greedy search, a beam of 1, can do without scores")
         return self
 
     @torch.inference_mode()
@@ -53,41 +52,53 @@ class Beam(Search):
             state, live = self._extend(scores, state, live, done)
             if self._observer is not None:
                 self._observer(live.tokens, live.totals)
-            state, live = self._let_go(state, live)
+            state, live = self._drop_finished(state, live)
         return [
-            sorted(each, key=lambda found: -found.score)[: self.best] or [NOTHING] for each in done
+            sorted(each, key=lambda found: -found.score)[: self.best] or [NOTHING_FOUND]
+            for each in done
         ]
 
+    @property
+    def gives_probabilities(self) -> bool:
+        return self._gives_probabilities
+
+    def quick(self) -> Beam:
+        """Greedy search on unnormalised scores, which is a tenth faster and gives no
+        probabilities."""
+        greedy = self.changed(beam=1, best=1, finished=None)
+        greedy._gives_probabilities = False
+        return greedy
+
     def observed(self, observer: Observer) -> Beam:
-        telling = self.changed(best=self.beam, scored=True)
-        telling._observer = observer
-        return telling
+        observed = self.changed(best=self.beam)
+        observed._observer = observer
+        return observed
 
     def _extend(
         self, scores: Tensor, state: State, live: _Live, done: list[list[Hypothesis]]
     ) -> tuple[State, _Live]:
-        """One more token for every hypothesis: the best go on, those that end are done."""
+        """One more token for every hypothesis: the best continue, those that end are done."""
         sentences, copies = live.totals.shape
-        only = begun_with(live.prefix, live.length, copies)
-        scores, tops = look_over(scores, only, self.scored)
+        forced = forced_tokens(live.prefix, live.length, copies)
+        scores, maxima = prepare_scores(scores, forced, self._gives_probabilities)
         ending = scores[:, EOS].view(sentences, copies) + live.totals
-        totals, parents, tokens = best_continuations(scores, tops, live.totals, self.beam)
+        totals, parents, tokens = best_continuations(scores, maxima, live.totals, self.beam)
         totals.masked_fill_((live.limits == live.length + 1)[:, None], -math.inf)
         counts = self._finish(ending, totals, live, done)
         if copies < self.beam:
             state = state.spread(self.beam)
         elif self.beam > 1:
-            state = state.select((parents + first_rows(sentences, self.beam)).flatten())
+            state = state.select((parents + first_rows(totals)).flatten())
         return state, live.follow(parents, tokens, totals, counts)
 
     def _finish(
-        self, ending: Tensor, going_on: Tensor, live: _Live, done: list[list[Hypothesis]]
+        self, ending: Tensor, continuing: Tensor, live: _Live, done: list[list[Hypothesis]]
     ) -> Tensor:
-        """Take out the hypotheses whose end is among the `beam` best of all continuations.
+        """Finish the hypotheses whose EOS is among the `beam` best of all continuations.
 
-        ending (B, copies), going_on (B, beam); gives how many each sentence has by now (B,).
+        ending (B, copies), continuing (B, beam); gives how many each sentence has finished (B,).
         """
-        better = (going_on[:, None, :] > ending[:, :, None]).sum(-1)
+        better = (continuing[:, None, :] > ending[:, :, None]).sum(-1)
         better += (ending[:, None, :] > ending[:, :, None]).sum(-1)
         accepted = better < self.beam
         if not bool(accepted.any()):
@@ -100,12 +111,12 @@ class Beam(Search):
             ending[accepted].tolist(),
             strict=True,
         ):
-            total = total if self.scored else math.nan
+            total = total if self._gives_probabilities else math.nan
             done[sentence].append(Hypothesis(tuple(tokens), total / scale, total))
         return live.finished + accepted.sum(dim=1)
 
-    def _let_go(self, state: State, live: _Live) -> tuple[State, _Live]:
-        """Sentences that have enough leave the batch."""
+    def _drop_finished(self, state: State, live: _Live) -> tuple[State, _Live]:
+        """Sentences with enough finished hypotheses leave the batch."""
         staying = (live.finished < (self.finished or self.beam)) & (live.limits > live.length)
         if bool(staying.all()):
             return state, live
@@ -115,20 +126,23 @@ class Beam(Search):
 
 @dataclass(frozen=True)
 class _Live:
-    """The hypotheses that go on: B sentences, `copies` for each."""
+    """The unfinished hypotheses: B sentences, `copies` for each."""
 
-    sentences: Tensor  # (B,) their number in the batch at the start
+    sentences: Tensor  # (B,) their index in the original batch
     limits: Tensor  # (B,)
     prefix: Optional[Padded]
-    tokens: Tensor  # (B, copies, 1 + length), beginning with BOS
+    tokens: Tensor  # (B, copies, 1 + length), BOS first
     totals: Tensor  # (B, copies) log-probability so far
     finished: Tensor  # (B,) hypotheses that have ended
 
     @staticmethod
     def begin(limits: Tensor, prefix: Optional[Padded]) -> _Live:
-        sentences = torch.arange(len(limits))
-        tokens = torch.full((len(limits), 1, 1), BOS)
-        totals, finished = torch.zeros(len(limits), 1), torch.zeros_like(limits)
+        sentences = torch.arange(len(limits), device=limits.device)
+        tokens = torch.full_like(limits, BOS)[:, None, None]
+        totals, finished = (
+            torch.zeros_like(tokens[:, 0], dtype=torch.float),
+            torch.zeros_like(limits),
+        )
         return _Live(sentences, limits, prefix, tokens, totals, finished)
 
     @property

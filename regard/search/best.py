@@ -1,7 +1,7 @@
-"""The best continuations out of a whole vocabulary, found without sorting through it.
+"""The best continuations out of a whole vocabulary, found without sorting all of it.
 
-The highest score of each block of tokens is looked for first: the best tokens can only be in the
-best blocks.
+The highest score of each block of tokens is found first: the best tokens can only be in the best
+blocks.
 """
 
 from __future__ import annotations
@@ -18,59 +18,61 @@ from regard.search.base import rule_out
 
 BLOCK = 64
 FIRST = EOS + 1
-"""Nothing before it can go on with a target, so blocks begin here."""
-
-IN_BLOCK = torch.arange(BLOCK)
+"""No token before this one can continue a target, so blocks start here."""
 
 
-def look_over(scores: Tensor, only: Optional[Tensor], scored: bool) -> tuple[Tensor, Tensor]:
-    """scores (R, V) without what may not follow, see `rule_out`, as log-probabilities if they are
-    to be told; and the highest of each block (R, blocks)."""
-    if scored:
+def prepare_scores(
+    scores: Tensor, forced: Optional[Tensor], normalised: bool
+) -> tuple[Tensor, Tensor]:
+    """Scores (R, V) with -inf for what may not follow (see `rule_out`), as log-probabilities if
+    they are to be normalised; and the highest score of each block (R, blocks)."""
+    if normalised:
         scores = scores.log_softmax(dim=1)
-    rule_out(scores, only)
-    return scores, _tops(scores)
+    rule_out(scores, forced)
+    return scores, _block_maxima(scores)
 
 
-def _tops(scores: Tensor) -> Tensor:
+def _block_maxima(scores: Tensor) -> Tensor:
     """The highest score of each block; the last block may be shorter."""
     rows, blocks = len(scores), (scores.shape[1] - FIRST) // BLOCK
     rest = FIRST + blocks * BLOCK
-    tops = scores[:, FIRST:rest].view(rows, blocks, BLOCK).amax(dim=2)
+    maxima = scores[:, FIRST:rest].view(rows, blocks, BLOCK).amax(dim=2)
     if rest == scores.shape[1]:
-        return tops
-    return torch.cat([tops, scores[:, rest:].amax(dim=1, keepdim=True)], dim=1)
+        return maxima
+    return torch.cat([maxima, scores[:, rest:].amax(dim=1, keepdim=True)], dim=1)
 
 
 def best_continuations(
-    scores: Tensor, tops: Tensor, before: Tensor, count: int
+    scores: Tensor, maxima: Tensor, before: Tensor, count: int
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """The best ways in which the hypotheses of each sentence go on, (B, count) each: the totals,
-    highest first, the hypotheses, and their new tokens.
+    """The best continuations of each sentence's hypotheses, (B, count) each: the totals, highest
+    first, the index of the hypothesis, and its new token.
 
-    A total is a score (B x copies, V) and what is known from before (B, copies). Where there are
-    fewer ways than asked for, hopeless ones fill up.
+    A total is a score (B x copies, V) plus the hypothesis's total so far (B, copies). If there are
+    fewer continuations than `count`, the rest have a total of -inf.
     """
     sentences, copies = before.shape
-    choices, blocks = scores.shape[1], tops.shape[1]
-    highest = (tops.view(sentences, copies, blocks) + before[:, :, None]).flatten(1)
+    choices, blocks = scores.shape[1], maxima.shape[1]
+    highest = (maxima.view(sentences, copies, blocks) + before[:, :, None]).flatten(1)
     best = highest.topk(min(count, highest.shape[1]), dim=1).indices  # (B, best)
     hypothesis, block = best // blocks, best % blocks
-    tokens = (FIRST + block * BLOCK)[:, :, None] + IN_BLOCK  # (B, best, BLOCK)
+    in_block = torch.arange(BLOCK, device=scores.device)
+    tokens = (FIRST + block * BLOCK)[:, :, None] + in_block  # (B, best, BLOCK)
     beyond, tokens = tokens >= choices, tokens.clamp(max=choices - 1)
-    row = hypothesis + first_rows(sentences, copies)
+    row = hypothesis + first_rows(before)
     inside = torch.take(scores, row[:, :, None] * choices + tokens)
     inside = (inside + before.gather(1, hypothesis)[:, :, None]).masked_fill_(beyond, -math.inf)
-    ways = inside.flatten(1)
-    missing = count - ways.shape[1]
+    candidates = inside.flatten(1)
+    missing = count - candidates.shape[1]
     if missing > 0:
-        ways = functional.pad(ways, (0, missing), value=-math.inf)
-    totals, found = ways.topk(count)
+        candidates = functional.pad(candidates, (0, missing), value=-math.inf)
+    totals, found = candidates.topk(count)
     if missing > 0:
-        found = found.clamp(max=ways.shape[1] - missing - 1)
+        found = found.clamp(max=candidates.shape[1] - missing - 1)
     return totals, hypothesis.gather(1, found // BLOCK), tokens.flatten(1).gather(1, found)
 
 
-def first_rows(sentences: int, copies: int) -> Tensor:
-    """The row of each sentence's first hypothesis, (B, 1)."""
-    return torch.arange(0, sentences * copies, copies)[:, None]
+def first_rows(totals: Tensor) -> Tensor:
+    """The row of each sentence's first hypothesis, (B, 1), given their totals (B, copies)."""
+    sentences, copies = totals.shape
+    return torch.arange(0, sentences * copies, copies, device=totals.device)[:, None]

@@ -1,9 +1,10 @@
-"""Sampling: draw targets from the model instead of looking for the best."""
+"""Sampling: draw targets from the model instead of searching for the best."""
 
 from __future__ import annotations
 
 import math
-from typing import Optional
+from random import Random
+from typing import ClassVar, Optional
 
 import torch
 from pydantic import Field
@@ -11,11 +12,14 @@ from torch import Tensor
 
 from regard.data.batch import BOS, EOS, Padded
 from regard.nn.state import State
-from regard.search.base import Hypothesis, Search, Step, begun_with, rule_out
+from regard.search.base import Hypothesis, Search, Step, forced_tokens, rule_out
 
 
 class Sample(Search):
-    """Draws `best` targets for each sentence, each token from the tempered, cut distribution."""
+    """Draws `best` targets per sentence, each token from the distribution at this temperature,
+    truncated to its `top_k` and `top_p`."""
+
+    draws: ClassVar[bool] = True
 
     best: int = Field(default=1, ge=1, le=1024)
     temperature: float = Field(default=1.0, gt=0)
@@ -27,22 +31,19 @@ class Sample(Search):
     def find(
         self, step: Step, state: State, limits: Tensor, prefix: Optional[Padded] = None
     ) -> list[list[Hypothesis]]:
-        sentences = len(limits)
-        generator = torch.Generator().manual_seed(self.seed)
         if self.best > 1:
             state = state.spread(self.best)
         limits = limits.repeat_interleave(self.best)
-        tokens = torch.full((sentences * self.best, 1), BOS)
-        totals = torch.zeros(sentences * self.best)
-        ended = torch.zeros(sentences * self.best, dtype=torch.bool)
+        generator = torch.Generator().manual_seed(self.seed)
+        tokens = torch.full_like(limits, BOS)[:, None]
+        totals = torch.zeros(len(limits), device=limits.device)
+        ended = torch.zeros_like(limits, dtype=torch.bool)
         while not bool(ended.all()):
             length = tokens.shape[1]
             scores, state = step(tokens[:, -1:], state)
             logs = scores.log_softmax(dim=1)
-            rule_out(logs, begun_with(prefix, length - 1, self.best))
-            tempered = (logs - logs.amax(dim=1, keepdim=True)) / self.temperature
-            probabilities = filter_top(tempered, self.top_k, self.top_p).softmax(dim=-1)
-            drawn = torch.multinomial(probabilities, 1, generator=generator)
+            rule_out(logs, forced_tokens(prefix, length - 1, self.best))
+            drawn = self._draw(logs, generator)
             drawn = drawn.masked_fill((ended | (limits == length))[:, None], EOS)
             totals += logs.gather(1, drawn)[:, 0].masked_fill(ended, 0.0)
             tokens = torch.cat([tokens, drawn], dim=1)
@@ -56,6 +57,20 @@ class Sample(Search):
             for start in range(0, len(found), self.best)
         ]
 
+    def quick(self) -> Sample:
+        return self.changed(best=1)
+
+    def seeded(self, number: int) -> Sample:
+        """With the same seed for every group, equal lines would get equal draws."""
+        return self.changed(seed=Random(f"{self.seed} {number}").getrandbits(63))
+
+    def _draw(self, logs: Tensor, generator: torch.Generator) -> Tensor:
+        """One token (R, 1) from each distribution (R, V); drawn on the CPU, so that every device
+        draws the same."""
+        tempered = (logs - logs.amax(dim=1, keepdim=True)) / self.temperature
+        probabilities = filter_top(tempered, self.top_k, self.top_p).softmax(dim=-1)
+        return torch.multinomial(probabilities.cpu(), 1, generator=generator).to(logs.device)
+
 
 def filter_top(scores: Tensor, top_k: int, top_p: float) -> Tensor:
     """Rule out all but the `top_k` best (0: all), and then all but the smallest set of choices
@@ -64,11 +79,11 @@ def filter_top(scores: Tensor, top_k: int, top_p: float) -> Tensor:
         least = scores.topk(top_k, dim=1).values[:, -1:]
         scores = scores.masked_fill(scores < least, -math.inf)
     if top_p < 1:
-        ordered, places = scores.sort(dim=1, descending=True)
+        ordered, indices = scores.sort(dim=1, descending=True)
         before = ordered.softmax(dim=1).cumsum(dim=1).roll(1, dims=1)
         before[:, 0] = 0.0
-        cut = (before >= top_p).scatter(1, places, before >= top_p)
-        scores = scores.masked_fill(cut, -math.inf)
+        in_tail = (before >= top_p).scatter(1, indices, before >= top_p)
+        scores = scores.masked_fill(in_tail, -math.inf)
     return scores
 
 

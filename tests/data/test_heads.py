@@ -12,14 +12,6 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
-
-from regard.config import check
-from regard.corpora import grammar
-from regard.data.batch import EOS, GOES_ON, ROOT, UNKNOWN, Batch, Padded
-from regard.data.corpus import Pair, Pairs, read_beside
-from regard.data.store import Batches, BatchSettings, Place, Store, in_order
-from regard.data.tokenizer import Bytes, TokenizerSettings
-from regard.data.tokenizers import Tokenizers
 from regard.data.trees import (
     check_tree,
     cut_heads,
@@ -28,6 +20,14 @@ from regard.data.trees import (
     read_heads,
     word_heads,
 )
+
+from regard.config import check
+from regard.corpora import grammar
+from regard.data.batch import EOS, GOES_ON, ROOT, UNKNOWN, Batch, Padded
+from regard.data.corpus import Pair, Pairs, read_beside
+from regard.data.store import Batches, BatchSettings, Place, Store, in_order
+from regard.data.tokenizer import Bytes, TokenizerSettings
+from regard.data.tokenizers import Tokenizers
 from regard.errors import UsageError
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from regard.inspection.words import Side
 from toy import write_lines
 
 import regard
@@ -16,7 +17,6 @@ from regard.errors import UsageError
 from regard.inspection import aligning
 from regard.inspection.aligning import Pair, align, choose, read_gold, read_pairs
 from regard.inspection.alignment import AttentionHeads, between_words, find_method, links
-from regard.inspection.words import Side
 from regard.runs.folder import Run
 
 WEIGHTS = np.array(

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from regard.inspection.snapshot import snapshot
 from toy import write_lines
 
 import regard
@@ -19,7 +20,6 @@ from regard.inspection import aligning
 from regard.inspection.aligning import Pair, align, choose, each_pair, read_pairs
 from regard.inspection.alignment import AttentionHeads
 from regard.inspection.look import look
-from regard.inspection.snapshot import snapshot
 from regard.runs.folder import Run
 
 

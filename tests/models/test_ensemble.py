@@ -9,7 +9,7 @@ from regard.config import override
 from regard.data.batch import EOS, Batch, Padded
 from regard.errors import UsageError
 from regard.models.base import EncoderDecoder
-from regard.models.ensemble import EnsembleConfig, together
+from regard.models.ensemble import EnsembleConfig, ensemble_of
 from regard.models.transformer import TransformerConfig
 from regard.recipes import find_recipe
 
@@ -25,13 +25,13 @@ def members(count: int = 2) -> list[EncoderDecoder]:
 def test_probabilities_are_the_mean_of_the_members() -> None:
     models = [model.eval() for model in members(3)]
     probabilities = torch.stack([model.choices(BATCH).exp() for model in models])
-    torch.testing.assert_close(together(models).choices(BATCH).exp(), probabilities.mean(dim=0))
+    torch.testing.assert_close(ensemble_of(models).choices(BATCH).exp(), probabilities.mean(dim=0))
     assert not torch.allclose(probabilities[0], probabilities[1])
 
 
 def test_each_learns_as_if_alone() -> None:
     models = members()
-    together(models)(BATCH).total.backward()
+    ensemble_of(models)(BATCH).total.backward()
     for model, alone in zip(models, members(), strict=True):
         alone(BATCH).total.backward()
         for one, other in zip(model.parameters(), alone.parameters(), strict=True):
@@ -61,6 +61,6 @@ def test_what_is_very_improbable_keeps_its_probability() -> None:
     with torch.no_grad():
         for model in models:
             model.output.weight.mul_(300)
-    logs = together(models).choices(BATCH)
+    logs = ensemble_of(models).choices(BATCH)
     assert float(logs.min()) < -150  # its exponential is zero
     assert bool(logs.isfinite().all())

@@ -15,7 +15,7 @@ from regard.data.batch import BOS, EOS, PAD, UNKNOWN, Padded
 from regard.nn.state import State
 from regard.search.base import Hypothesis, Search, Step
 from regard.search.beam import Beam
-from regard.search.best import best_continuations, look_over
+from regard.search.best import best_continuations, prepare_scores
 from regard.search.sample import Sample, filter_top
 
 WORDS = [4, 5, 6]
@@ -91,9 +91,9 @@ def test_a_wide_beam_equals_exhaustive_search(seed: int, penalty: float) -> None
 def test_greedy_takes_the_best_token_at_each_step(seed: int) -> None:
     step, state = table(seed, 1)
     tokens, last = [], BOS
-    for place in range(8):
+    for position in range(8):
         scores, state = step(torch.tensor([[last]]), state)
-        allowed = [*WORDS, EOS] if place < 7 else [EOS]
+        allowed = [*WORDS, EOS] if position < 7 else [EOS]
         last = max(allowed, key=lambda token: float(scores[0, token]))
         if last == EOS:
             break
@@ -104,14 +104,30 @@ def test_greedy_takes_the_best_token_at_each_step(seed: int) -> None:
 @given(st.integers(0, 10**6), st.lists(st.integers(1, 6), min_size=1, max_size=4))
 @settings(max_examples=40, deadline=None)
 def test_greedy_search_without_scores_finds_the_same(seed: int, limits: list[int]) -> None:
-    scored, bare = find(Beam(beam=1), seed, limits), find(Beam(beam=1, scored=False), seed, limits)
-    assert [best[0].tokens for best in bare] == [best[0].tokens for best in scored]
-    assert all(math.isnan(best[0].score) for best in bare)
+    greedy, quick = find(Beam(beam=1), seed, limits), find(Beam().quick(), seed, limits)
+    assert [best[0].tokens for best in quick] == [best[0].tokens for best in greedy]
+    assert all(math.isnan(best[0].score) for best in quick)
 
 
-def test_a_beam_needs_its_scores() -> None:
-    with pytest.raises(ValueError, match="only greedy search"):
-        Beam(beam=2, scored=False)
+def test_a_quick_search_is_greedy_and_keeps_the_limits() -> None:
+    beam = Beam(beam=4, best=3, finished=2, max_length_ratio=1.5, max_length_extra=7)
+    quick = beam.quick()
+    assert (quick.beam, quick.best, quick.finished) == (1, 1, None)
+    assert quick.limits(torch.tensor([4])) == beam.limits(torch.tensor([4]))
+    assert beam.gives_probabilities
+    assert not quick.gives_probabilities
+    assert quick.changed(beam=2).gives_probabilities  # a wider beam needs them
+    assert quick.observed(lambda tokens, totals: None).gives_probabilities
+    assert len(find(Sample(best=4).quick(), 1, [9])[0]) == 1
+
+
+def test_only_a_search_that_draws_needs_seeds() -> None:
+    assert not Beam.draws
+    assert Beam().seeded(3) == Beam()
+    assert Sample.draws
+    seeds = {Sample(seed=seed).seeded(number).seed for seed in (1, 2) for number in range(5)}
+    assert len(seeds) == 10
+    assert Sample(seed=2).seeded(3) == Sample(seed=2).seeded(3)
 
 
 def test_a_wider_beam_finds_better_on_average() -> None:
@@ -177,9 +193,10 @@ def test_samples_come_as_often_as_they_are_probable() -> None:
     drawn = [hypotheses[0].tokens for hypotheses in found]
     scores, _ = step(torch.tensor([[BOS]]), State(torch.zeros(1).long(), state.past[:1]))
     probabilities = scores[0, [*WORDS, EOS]].softmax(0).tolist()  # the others are ruled out
-    for token, chance in zip(WORDS, probabilities, strict=False):
-        share = sum(bool(tokens) and tokens[0] == token for tokens in drawn) / draws
-        assert abs(share - chance) < 4 * math.sqrt(chance * (1 - chance) / draws) + 1e-3
+    for token, expected in zip(WORDS, probabilities, strict=False):
+        drawn_share = sum(bool(tokens) and tokens[0] == token for tokens in drawn) / draws
+        margin = 4 * math.sqrt(expected * (1 - expected) / draws) + 1e-3
+        assert abs(drawn_share - expected) < margin
 
 
 def test_cold_sampling_is_greedy() -> None:
@@ -190,7 +207,7 @@ def test_cold_sampling_is_greedy() -> None:
     assert [each[0].tokens for each in only] == [each[0].tokens for each in greedy]
 
 
-def test_the_tail_is_cut() -> None:
+def test_the_tail_is_filtered_out() -> None:
     scores = torch.tensor([[0.5, 0.3, 0.15, 0.05]]).log()
     assert filter_top(scores, 2, 1.0).isfinite().tolist() == [[True, True, False, False]]
     assert filter_top(scores, 0, 0.75).isfinite().tolist() == [[True, True, False, False]]
@@ -204,25 +221,26 @@ def test_no_more_can_be_asked_for_than_the_beam_holds() -> None:
         Beam(beam=2, best=3)
 
 
-@pytest.mark.parametrize("scored", [True, False])
+@pytest.mark.parametrize("normalised", [True, False])
 @pytest.mark.parametrize("choices", [5, 67, 68, 1283, 5000])
 @pytest.mark.parametrize("count", [1, 5, 17])
 def test_the_best_continuations_are_those_of_the_whole_vocabulary(
-    choices: int, count: int, scored: bool
+    choices: int, count: int, normalised: bool
 ) -> None:
     generator = torch.Generator().manual_seed(1)
     scores = torch.randn(6, choices, generator=generator) * 30
     before = torch.randn(2, 3, generator=generator)
-    only = torch.tensor([-1, choices - 1, -1, -1, UNKNOWN, -1])
-    logs = scores.log_softmax(dim=1) if scored else scores.clone()
-    for row, token in enumerate(only.tolist()):
+    forced = torch.tensor([-1, choices - 1, -1, -1, UNKNOWN, -1])
+    logs = scores.log_softmax(dim=1) if normalised else scores.clone()
+    for row, token in enumerate(forced.tolist()):
         allowed = range(UNKNOWN + 1, choices) if token < 0 else [token]
         banned = [each for each in range(choices) if each not in allowed]
         logs[row, banned] = -math.inf
     logs = (logs + before.view(-1, 1)).view(2, -1)
     expected = logs.topk(min(count, logs.shape[1]), dim=1)
 
-    totals, hypotheses, tokens = best_continuations(*look_over(scores, only, scored), before, count)
+    prepared = prepare_scores(scores, forced, normalised)
+    totals, hypotheses, tokens = best_continuations(*prepared, before, count)
     assert totals.shape == hypotheses.shape == tokens.shape == (2, count)
     torch.testing.assert_close(totals[:, : expected.values.shape[1]], expected.values)
     assert (totals[:, expected.values.shape[1] :] == -math.inf).all()
