@@ -23,7 +23,7 @@ from regard.data.batch import EOS, Padded
 from regard.data.store import Store
 from regard.models.base import EncoderDecoder
 from regard.models.transformer import TransformerConfig
-from regard.nn.fast.layout import lay_out_for_search
+from regard.nn.fast.prepare import prepare_for_search
 from regard.processes.cores import cores
 from regard.processes.pool import worker_map
 from regard.search.beam import Beam
@@ -59,8 +59,7 @@ def our_model(folder: Path) -> tuple[EncoderDecoder, TransformerConfig]:
 
 def regard(beam: int, folder: Path) -> Decode:
     """The built-in engine: one process with one thread per core, as for a loaded run."""
-    model, _ = our_model(folder)
-    lay_out_for_search(model)
+    model = prepare_for_search(our_model(folder)[0])
     search = Beam(beam=beam, max_length_ratio=1e-6, max_length_extra=LENGTH + 1)
     search = search.quick() if beam == 1 else search
 

@@ -24,7 +24,7 @@ from regard.metrics.base import Metric, Score
 from regard.metrics.perplexity import piece_perplexity, word_perplexity
 from regard.metrics.table import metrics_for
 from regard.metrics.text import TextMetrics
-from regard.nn.fast.layout import lay_out_for_search
+from regard.nn.fast.prepare import prepare_for_search
 from regard.predict import BATCH_TOKENS, Predictor
 from regard.processes.cores import cores
 from regard.runs.folder import Run
@@ -142,7 +142,7 @@ def measure(
     model, checkpoint = run.model(say)
     sides, search = run.tokenizers(), run.config.search
     parameters = sum(parameter.numel() for parameter in model.parameters())
-    lay_out_for_search(model)  # replaces weights, so they are counted before
+    model = prepare_for_search(model)
     greedy, wide = search.quick(), override(search, [f"beam={BEAM}", "best=1"])
     draft, translate, timed = (
         Predictor(

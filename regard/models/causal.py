@@ -73,7 +73,7 @@ class CausalDecoder(Decoder[CausalShared, CausalPast], ABC, Generic[Layer]):
         """The layers, each with what it needs of the source."""
 
     def start(self, encoded: Encoded) -> CausalState:
-        caches = [layer.attention.start(len(encoded.output)) for layer in self.layers]
+        caches = [layer.attention.start(encoded.output) for layer in self.layers]
         shared = CausalShared(
             self.keys_values(encoded.output),
             additive_mask(~encoded.mask)[:, None, None],

@@ -104,7 +104,7 @@ class ConvolutionalEncoder(Encoder):
         embedded = self.embedding(source.values)  # (B, S, D)
         x = embedded
         for layer in self.layers:
-            x = (x + layer.around(x, real)) * HALF
+            x = (x + layer.centred(x, real)) * HALF
         # the gradients of all decoder layers add up here and would be too large
         z = scale_gradient(self.norm(x), 1 / self.decoder_layers)
         return Encoded(torch.cat([z, (z + embedded) * HALF], dim=-1), source.mask)
@@ -242,7 +242,7 @@ class ByteNetEncoder(Encoder):
         # (B, unfolded, D); a negative padding truncates
         x = functional.pad(x, (0, 0, 0, unfolded - x.shape[1]))
         for block in self.blocks:
-            x = block.around(x, real)
+            x = block.centred(x, real)
         return Encoded(self.norm(x) * real, mask)
 
 
@@ -274,6 +274,6 @@ class ByteNetDecoder(Decoder[Tensor, LastInputs]):
         x = (x.unflatten(0, (len(columns), -1)) + columns[:, None]).flatten(0, 1)
         after = []
         for block, before in zip(self.blocks, state.past, strict=True):
-            x, last = block.onward(x, before)
+            x, last = block.causal(x, before)
             after.append(last)
         return self.norm(x), state.advance(tuple(after), by=length)

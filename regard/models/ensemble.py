@@ -150,6 +150,12 @@ class _Outputs(Output):
     def narrow(self, choices: Tensor) -> Output:
         return _Outputs(member.narrow(choices) for member in self.members)
 
+    def for_search(self) -> Output:
+        return _Outputs(member.for_search() for member in self.members)
+
+    def quantized(self) -> Output:
+        return _Outputs(member.quantized() for member in self.members)
+
     def _each(self, hidden: Tensor, state: State) -> Iterable[tuple[Output, Tensor, State]]:
         states = _split_state(state, cast(Parts, state.candidates))
         return zip(self.members, hidden.chunk(len(self.members), dim=-1), states, strict=True)

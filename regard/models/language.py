@@ -124,7 +124,10 @@ class AttentionLanguage(CausalDecoder[SelfLayer]):
     def __init__(self, config: LanguageConfig, tokens: nn.Embedding) -> None:
         mixers = in_turn(config.mixers, config.layers)
         super().__init__(
-            config, tokens, mixers, lambda mixer, number: SelfLayer(config, mixer, number)
+            config,
+            tokens,
+            mixers,
+            lambda mixer, number: SelfLayer(config, mixer, number, ("read", "read")),
         )
 
     def keys_values(self, source: Tensor) -> tuple[KeysValues, ...]:

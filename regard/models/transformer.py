@@ -123,7 +123,7 @@ class TransformerEncoder(Encoder):
         self.norm = config.last_norm()
 
     def forward(self, source: Padded) -> Encoded:
-        positions = self.order.places(source)
+        positions = self.order.sequence(source)
         x = self.order.add_depth(self.embedding(source.values), source)  # (B, S, D)
         for layer in self.layers:
             x = layer(x, positions)

@@ -10,12 +10,12 @@ from pydantic import Field
 from torch import Tensor, nn
 
 from regard.config import Settings
-from regard.nn.attention import CrossAttention, KeysValues, join_heads, scale_ahead, split_heads
+from regard.nn.attention import CrossAttention, KeysValues, join_heads, split_heads
 from regard.nn.dropout import Dropout
 from regard.nn.linear import linear
 from regard.nn.mixers import MixerKind, MixerSizes, build_mixer
-from regard.nn.mixers.base import Cache, Mixer
-from regard.nn.mixers.context import FullSequence, NextTokens
+from regard.nn.mixers.base import Cache, Looks, Mixer
+from regard.nn.mixers.context import FullSequence, NextTokens, Positions
 from regard.nn.norm import Normalisation, build_norm
 from regard.nn.position import Position, PositionKind, input_position, score_position
 
@@ -23,9 +23,9 @@ Placement = Literal["pre", "post"]
 
 
 class Embedding(nn.Module):
-    """Token vectors times sqrt(width), plus where they stand.
+    """Token vectors times sqrt(width), plus their positions.
 
-    In training some tokens may be left out, so that a line is not known by a few of its words
+    In training some tokens may be dropped, so that a line is not recognised by a few of its words
     (Iyyer et al. 2015; for translation from few pairs Sennrich & Zhang 2019, arXiv 1905.11901).
     """
 
@@ -45,8 +45,8 @@ class Embedding(nn.Module):
         self.scale = tokens.embedding_dim**0.5 if scaled else 1.0
 
     def forward(self, tokens: Tensor, start: int = 0) -> Tensor:
-        """tokens (B, T) whose first column stands at `start`, to (B, T, D)."""
-        x = self.token_dropout.places(self.tokens(tokens) * self.scale)
+        """tokens (B, T) whose first column is at position `start`, to (B, T, D)."""
+        x = self.token_dropout.vectors(self.tokens(tokens) * self.scale)
         return self.dropout(self.position.add(x, start))
 
 
@@ -62,8 +62,8 @@ class BlockConfig(Settings):
     normalisation: Normalisation = "layer"
     norm: Placement = "pre"
     position: PositionKind = "sinusoidal"
-    max_length: int = Field(default=1024, ge=1)  # for learned positions and linformer alone
-    max_distance: int = Field(default=16, ge=1)  # for shaw, syntax: beyond it all is equally far
+    max_length: int = Field(default=1024, ge=1)  # for learned positions and linformer only
+    max_distance: int = Field(default=16, ge=1)  # for shaw, syntax: larger ones count as this
     scale_embeddings: bool = True
     dropout: float = Field(default=0.1, ge=0, lt=1)
     token_dropout: float = Field(default=0.0, ge=0, lt=1)  # of whole tokens that are read
@@ -78,7 +78,8 @@ class BlockConfig(Settings):
         position = input_position(self.position, self.width, self.max_length)
         return Embedding(tokens, position, self.dropout, self.token_dropout, self.scale_embeddings)
 
-    def self_attention(self, kind: MixerKind, number: int) -> Mixing:
+    def self_attention(self, kind: MixerKind, number: int, looks: Looks) -> Mixing:
+        """`number` is that of the layer, `looks` the axes that a probe is told."""
         if kind == "none":
             return NoMixing()
         width = self.width // self.heads
@@ -89,6 +90,7 @@ class BlockConfig(Settings):
             self.heads,
             width,
             position,
+            looks,
             self.scale_scores,
             self.max_length,
             number,
@@ -98,12 +100,12 @@ class BlockConfig(Settings):
     def source_attention(self) -> CrossAttention:
         return CrossAttention(self.width, self.heads, self.scale_scores)
 
-    def feed_forward(self) -> nn.Module:
-        return FeedForward(self.width, self.inner) if self.inner else nn.Identity()
+    def feed_forward(self) -> AnyFeedForward:
+        return FeedForward(self.width, self.inner) if self.inner else NoFeedForward()
 
-    def residual_connection(self, anything: bool = True) -> Residual:
-        """What stands around a sub-layer, if there is one."""
-        return AddNorm(self) if anything else NoResidual()
+    def residual_connection(self, present: bool = True) -> Residual:
+        """What surrounds a sub-layer, if there is one."""
+        return AddNorm(self) if present else NoResidual()
 
     def last_norm(self) -> nn.Module:
         """After all layers: with pre-norm nothing else has normalised their sum."""
@@ -111,14 +113,14 @@ class BlockConfig(Settings):
 
 
 class Residual(nn.Module, ABC):
-    """What is done before and after a sub-layer f; real (B, T) is false at padding."""
+    """What is done before and after a sub-layer f."""
 
     @abstractmethod
-    def enter(self, x: Tensor, places: FullSequence | NextTokens) -> Tensor:
+    def enter(self, x: Tensor, positions: Positions) -> Tensor:
         """What f is given."""
 
     @abstractmethod
-    def leave(self, x: Tensor, y: Tensor, places: FullSequence | NextTokens) -> Tensor:
+    def leave(self, x: Tensor, y: Tensor, positions: Positions) -> Tensor:
         """What follows from x and y = f(enter(x))."""
 
 
@@ -129,46 +131,47 @@ class AddNorm(Residual):
     (Xiong et al. 2020, arXiv 2002.04745). Without the residual connection x + is left out.
     """
 
-    def __init__(self, anatomy: BlockConfig) -> None:
+    def __init__(self, config: BlockConfig) -> None:
         super().__init__()
-        self.norm = build_norm(anatomy.normalisation, anatomy.width)
-        self.dropout = Dropout(anatomy.dropout)
-        self.pre = anatomy.norm == "pre"
-        self.residual = anatomy.residual
+        self.norm = build_norm(config.normalisation, config.width)
+        self.dropout = Dropout(config.dropout)
+        self.pre = config.norm == "pre"
+        self.residual = config.residual
 
-    def enter(self, x: Tensor, places: FullSequence | NextTokens) -> Tensor:
-        return self.norm(x, places) if self.pre else x
+    def enter(self, x: Tensor, positions: Positions) -> Tensor:
+        return self.norm(x, positions) if self.pre else x
 
-    def leave(self, x: Tensor, y: Tensor, places: FullSequence | NextTokens) -> Tensor:
+    def leave(self, x: Tensor, y: Tensor, positions: Positions) -> Tensor:
         x = self.dropout.add(x, y) if self.residual else self.dropout(y)
-        return x if self.pre else self.norm(x, places)
+        return x if self.pre else self.norm(x, positions)
 
 
 class NoResidual(Residual):
     """There is no sub-layer here."""
 
-    def enter(self, x: Tensor, places: FullSequence | NextTokens) -> Tensor:
+    def enter(self, x: Tensor, positions: Positions) -> Tensor:
         return x
 
-    def leave(self, x: Tensor, y: Tensor, places: FullSequence | NextTokens) -> Tensor:
+    def leave(self, x: Tensor, y: Tensor, positions: Positions) -> Tensor:
         return x
 
 
 class Mixing(nn.Module, ABC):
-    """The sub-layer in which the places of one sequence look at each other."""
+    """The sub-layer in which the positions of one sequence look at each other."""
 
     uses_columns = False
 
     @abstractmethod
-    def forward(self, x: Tensor, places: FullSequence) -> Tensor:
+    def forward(self, x: Tensor, sequence: FullSequence) -> Tensor:
         """x (B, S, D), a whole sequence, as an encoder reads it."""
 
     @abstractmethod
-    def start(self, rows: int) -> Cache: ...
+    def start(self, like: Tensor) -> Cache:
+        """The cache before anything is read: as many rows as `like`, of its device and type."""
 
     @abstractmethod
-    def read(self, x: Tensor, memory: Cache, reading: NextTokens) -> tuple[Tensor, Cache]:
-        """x (B x copies, T, D) are the next T places of each hypothesis, as a decoder reads."""
+    def read(self, x: Tensor, cache: Cache, tokens: NextTokens) -> tuple[Tensor, Cache]:
+        """x (B x copies, T, D): the next T positions of each hypothesis, as a decoder reads."""
 
 
 class SelfAttention(Mixing):
@@ -182,103 +185,116 @@ class SelfAttention(Mixing):
         self.output = linear(width, width)
         self.uses_columns = mixer.uses_columns
 
-    def scale_ahead(self) -> None:
-        """Let queries come scaled from their map, for search; not to train with."""
-        if self.core.scaled:
-            scale_ahead(self.project, self.output.in_features, self.heads)
-            self.core.scaled = False
-
     def _project(self, x: Tensor, start: int) -> tuple[Tensor, Tensor, Tensor]:
         query, key, value = split_heads(self.project(x), self.heads, 3)
         rotate = self.core.position.rotate
         return rotate(query, start), rotate(key, start), value
 
-    def forward(self, x: Tensor, places: FullSequence) -> Tensor:
-        return self.output(join_heads(self.core(*self._project(x, 0), places)))
+    def forward(self, x: Tensor, sequence: FullSequence) -> Tensor:
+        return self.output(join_heads(self.core(*self._project(x, 0), sequence)))
 
-    def start(self, rows: int) -> Cache:
-        return self.core.start(rows)
+    def start(self, like: Tensor) -> Cache:
+        return self.core.start(like)
 
-    def read(self, x: Tensor, memory: Cache, reading: NextTokens) -> tuple[Tensor, Cache]:
-        mixed, memory = self.core.read(*self._project(x, reading.start), memory, reading)
-        return self.output(join_heads(mixed)), memory
+    def read(self, x: Tensor, cache: Cache, tokens: NextTokens) -> tuple[Tensor, Cache]:
+        mixed, cache = self.core.read(*self._project(x, tokens.start), cache, tokens)
+        return self.output(join_heads(mixed)), cache
 
 
 class NoMixing(Mixing):
-    """Each place keeps to itself."""
+    """Each position is left to itself."""
 
-    def forward(self, x: Tensor, places: FullSequence) -> Tensor:
+    def forward(self, x: Tensor, sequence: FullSequence) -> Tensor:
         return x
 
-    def start(self, rows: int) -> Cache:
+    def start(self, like: Tensor) -> Cache:
         return Cache()
 
-    def read(self, x: Tensor, memory: Cache, reading: NextTokens) -> tuple[Tensor, Cache]:
-        return x, memory
+    def read(self, x: Tensor, cache: Cache, tokens: NextTokens) -> tuple[Tensor, Cache]:
+        return x, cache
 
 
-class FeedForward(nn.Module):
-    """max(0, x W1 + b1) W2 + b2, at each place by itself."""
+class AnyFeedForward(nn.Module, ABC):
+    """The second sub-layer, which is told where padding is."""
+
+    @abstractmethod
+    def forward(self, x: Tensor, positions: Positions) -> Tensor:
+        """x (B, T, D) to (B, T, D)."""
+
+
+class FeedForward(AnyFeedForward):
+    """max(0, x W1 + b1) W2 + b2, at each position separately."""
 
     def __init__(self, width: int, inner: int) -> None:
         super().__init__()
         self.expand = linear(width, inner)
         self.contract = linear(inner, width)
 
-    def forward(self, x: Tensor) -> Tensor:
+    def forward(self, x: Tensor, positions: Positions) -> Tensor:
         return self.contract(torch.relu(self.expand(x)))
+
+
+class NoFeedForward(AnyFeedForward):
+    """Vectors as they are."""
+
+    def forward(self, x: Tensor, positions: Positions) -> Tensor:
+        return x
 
 
 class SelfLayer(nn.Module):
     """Self-attention, then a feed-forward network: a layer of an encoder, which sees the whole
-    sequence, or of a language model, which reads on."""
+    sequence, or of a language model, which reads token by token."""
 
-    def __init__(self, anatomy: BlockConfig, mixer: MixerKind, number: int) -> None:
+    def __init__(
+        self,
+        config: BlockConfig,
+        mixer: MixerKind,
+        number: int,
+        looks: Looks = ("source", "source"),
+    ) -> None:
         super().__init__()
-        self.attention = anatomy.self_attention(mixer, number)
-        self.feed_forward = anatomy.feed_forward()
-        self.attention_residual = anatomy.residual_connection(mixer != "none")
-        self.feed_forward_residual = anatomy.residual_connection(anatomy.inner > 0)
+        self.attention = config.self_attention(mixer, number, looks)
+        self.feed_forward = config.feed_forward()
+        self.attention_residual = config.residual_connection(mixer != "none")
+        self.feed_forward_residual = config.residual_connection(config.inner > 0)
 
-    def forward(self, x: Tensor, places: FullSequence) -> Tensor:
+    def forward(self, x: Tensor, sequence: FullSequence) -> Tensor:
         """x (B, S, D)."""
-        y = self.attention(self.attention_residual.enter(x, places), places)
-        return self._apply_feed_forward(self.attention_residual.leave(x, y, places), places)
+        y = self.attention(self.attention_residual.enter(x, sequence), sequence)
+        x = self.attention_residual.leave(x, y, sequence)
+        y = self.feed_forward(self.feed_forward_residual.enter(x, sequence), sequence)
+        return self.feed_forward_residual.leave(x, y, sequence)
 
-    def read(self, x: Tensor, memory: Cache, reading: NextTokens) -> tuple[Tensor, Cache]:
-        """x (B x copies, T, D), and what is remembered of earlier places."""
-        y = self.attention_residual.enter(x, reading)
-        y, memory = self.attention.read(y, memory, reading)
-        return self._apply_feed_forward(
-            self.attention_residual.leave(x, y, reading), reading
-        ), memory
-
-    def _apply_feed_forward(self, x: Tensor, places: FullSequence | NextTokens) -> Tensor:
-        y = self.feed_forward(self.feed_forward_residual.enter(x, places))
-        return self.feed_forward_residual.leave(x, y, places)
+    def read(self, x: Tensor, cache: Cache, tokens: NextTokens) -> tuple[Tensor, Cache]:
+        """x (B x copies, T, D), and the cache of earlier positions."""
+        y = self.attention_residual.enter(x, tokens)
+        y, cache = self.attention.read(y, cache, tokens)
+        x = self.attention_residual.leave(x, y, tokens)
+        y = self.feed_forward(self.feed_forward_residual.enter(x, tokens), tokens)
+        return self.feed_forward_residual.leave(x, y, tokens), cache
 
 
 class DecoderLayer(nn.Module):
     """Self-attention over the target so far, attention over the source, feed-forward."""
 
-    def __init__(self, anatomy: BlockConfig, mixer: MixerKind, number: int) -> None:
+    def __init__(self, config: BlockConfig, mixer: MixerKind, number: int) -> None:
         super().__init__()
-        self.attention = anatomy.self_attention(mixer, number)
-        self.source_attention = anatomy.source_attention()
-        self.feed_forward = anatomy.feed_forward()
-        self.attention_residual = anatomy.residual_connection(mixer != "none")
-        self.source_residual = anatomy.residual_connection()
-        self.feed_forward_residual = anatomy.residual_connection(anatomy.inner > 0)
+        self.attention = config.self_attention(mixer, number, ("read", "read"))
+        self.source_attention = config.source_attention()
+        self.feed_forward = config.feed_forward()
+        self.attention_residual = config.residual_connection(mixer != "none")
+        self.source_residual = config.residual_connection()
+        self.feed_forward_residual = config.residual_connection(config.inner > 0)
 
     def forward(
-        self, x: Tensor, source: KeysValues, mask: Tensor, memory: Cache, reading: NextTokens
+        self, x: Tensor, source: KeysValues, mask: Tensor, cache: Cache, tokens: NextTokens
     ) -> tuple[Tensor, Cache]:
-        """x (B x copies, T, D), the source's keys and values and the mask (B, 1, 1, S) that hides
-        its padding, and what is remembered of earlier places."""
-        y = self.attention_residual.enter(x, reading)
-        y, memory = self.attention.read(y, memory, reading)
-        x = self.attention_residual.leave(x, y, reading)
-        y = self.source_attention(self.source_residual.enter(x, reading), source, mask)
-        x = self.source_residual.leave(x, y, reading)
-        y = self.feed_forward(self.feed_forward_residual.enter(x, reading))
-        return self.feed_forward_residual.leave(x, y, reading), memory
+        """x (B x copies, T, D), the source's keys and values, the mask (B, 1, 1, S) that hides
+        its padding, and the cache of earlier positions."""
+        y = self.attention_residual.enter(x, tokens)
+        y, cache = self.attention.read(y, cache, tokens)
+        x = self.attention_residual.leave(x, y, tokens)
+        y = self.source_attention(self.source_residual.enter(x, tokens), source, mask)
+        x = self.source_residual.leave(x, y, tokens)
+        y = self.feed_forward(self.feed_forward_residual.enter(x, tokens), tokens)
+        return self.feed_forward_residual.leave(x, y, tokens), cache

@@ -12,10 +12,15 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from regard.data.batch import Batch
-from regard.nn.probe import capture, watched
+from regard.nn.probe import Axis, capture, watched
 
 Kind = Literal["cross", "encoder", "decoder"]
 KINDS: tuple[Kind, ...] = ("cross", "encoder", "decoder")
+KIND_OF_AXES: dict[tuple[Axis, Axis], Kind] = {
+    ("target", "source"): "cross",
+    ("source", "source"): "encoder",
+    ("read", "read"): "decoder",
+}
 
 Weights = NDArray[np.float32]
 """(H, T, S) of a layer: how much each head, at each position, attends to every other."""
@@ -51,10 +56,8 @@ def watch(
         result = read(batch)
     captured: Captured = {kind: [] for kind in KINDS}
     for name, module in watched(model).items():
-        if weights[name]:
-            inside: Kind = "encoder" if "encoder" in name.split(".") else "decoder"
-            kind: Kind = "cross" if module.across else inside
-            captured[kind].append(torch.cat(weights[name], dim=2))
+        if weights[name] and module.looks in KIND_OF_AXES:
+            captured[KIND_OF_AXES[module.looks]].append(torch.cat(weights[name], dim=2))
     return result, captured
 
 
@@ -72,4 +75,4 @@ def by_sentence(captured: Captured, batch: Batch) -> list[Attention]:
 
 
 def _unpadded(layers: list[Tensor], row: int, looking: int, looked_at: int) -> tuple[Weights, ...]:
-    return tuple(layer[row, :, :looking, :looked_at].numpy().copy() for layer in layers)
+    return tuple(layer[row, :, :looking, :looked_at].cpu().numpy().copy() for layer in layers)

@@ -1,4 +1,4 @@
-"""Convolutions that read a sequence whole or a few places at a time, and the blocks around them."""
+"""Convolutions that read a whole sequence or a few positions at a time, and their blocks."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from regard.nn.attention import Core, KeysValues
+from regard.nn.attention import DotProductAttention, KeysValues
 from regard.nn.dropout import Dropout
 from regard.nn.linear import Linear, linear
 
@@ -19,9 +19,9 @@ HALF = 0.5**0.5
 class Convolution(nn.Module):
     """y_t = b + sum over i < kernel of W_i x_{t + i dilation}.
 
-    The shifted views are laid side by side and multiplied at once. On a CPU that is faster than
-    the sum of the products; beside conv1d it trains as fast, and a step of search over 64 rows
-    takes a third of the time. Outputs begin with `gain` times the mean square of the inputs.
+    The shifted views are concatenated and multiplied at once. On a CPU that is faster than the sum
+    of the products; it trains as fast as conv1d, and a step of search over 64 rows takes a third
+    of the time. Outputs start with `gain` times the mean square of the inputs.
     """
 
     def __init__(
@@ -41,20 +41,20 @@ class Convolution(nn.Module):
         starts = range(0, self.reach + 1, self.dilation)
         return self.weigh(torch.cat([x[:, i : i + length] for i in starts], dim=-1))
 
-    def around(self, x: Tensor) -> Tensor:
-        """x (B, S, D) to (B, S, outputs): a place sees as far to the left as to the right."""
+    def centred(self, x: Tensor) -> Tensor:
+        """x (B, S, D) to (B, S, outputs): a position sees as far to the left as to the right."""
         side = self.reach // 2
         return self(functional.pad(x, (0, 0, side, side)))
 
     def begin(self, rows: int) -> Tensor:
-        """The past (B, reach, D) before the first place: zeros, as around a whole sequence."""
+        """The past (B, reach, D) before the first position: zeros, as around a whole sequence."""
         return self.weigh.weight.new_zeros(rows, self.reach, self.inputs)
 
-    def onward(self, x: Tensor, past: Tensor) -> tuple[Tensor, Tensor]:
-        """The next places x (R, T, D) to (R, T, outputs): a place sees itself and those before it.
+    def causal(self, x: Tensor, past: Tensor) -> tuple[Tensor, Tensor]:
+        """The next positions x (R, T, D) to (R, T, outputs); each sees itself and earlier ones.
 
-        `past` (R, reach, D) are the last inputs before these; given back for the places that
-        follow, of the same size however long the sequence is.
+        `past` (R, reach, D) are the last inputs before these; the new past is returned, of the
+        same size however long the sequence is.
         """
         x = torch.cat([past, x], dim=1)
         return self(x), x[:, x.shape[1] - self.reach :]
@@ -65,10 +65,10 @@ class GatedConvolution(nn.Module):
     (Dauphin et al. 2016, arXiv 1612.08083).
 
     The paper normalises weights; here it is the input of each convolution. Weight normalisation
-    makes every weight anew at each call, which a step of search pays for one token, and it
-    leans on a start and a rate tuned to it; layer norm keeps the scale whatever Adam does. The
-    weights start as in the paper, with variance 4 (1 - dropout) / n for n inputs, so that h has
-    about the variance of its input.
+    recomputes every weight at each call, which a step of search pays for one token, and it
+    relies on an initialisation and a rate tuned to it; layer norm keeps the scale whatever Adam
+    does. The weights start as in the paper, with variance 4 (1 - dropout) / n for n inputs, so
+    that h has about the variance of its input.
     """
 
     def __init__(self, width: int, kernel: int, dropout: float) -> None:
@@ -77,13 +77,13 @@ class GatedConvolution(nn.Module):
         self.dropout = Dropout(dropout)
         self.convolution = Convolution(width, 2 * width, kernel, gain=4 * (1 - dropout))
 
-    def around(self, x: Tensor, real: Tensor) -> Tensor:
-        """x (B, S, D), real (B, S, 1) is 0 at places that must not be seen and else 1."""
-        return functional.glu(self.convolution.around(self.dropout(self.norm(x)) * real))
+    def centred(self, x: Tensor, real: Tensor) -> Tensor:
+        """x (B, S, D), real (B, S, 1) is 0 at positions that must not be seen, else 1."""
+        return functional.glu(self.convolution.centred(self.dropout(self.norm(x)) * real))
 
-    def onward(self, x: Tensor, past: Tensor) -> tuple[Tensor, Tensor]:
+    def causal(self, x: Tensor, past: Tensor) -> tuple[Tensor, Tensor]:
         """x (R, T, D) after the past (R, reach, D)."""
-        y, past = self.convolution.onward(self.dropout(self.norm(x)), past)
+        y, past = self.convolution.causal(self.dropout(self.norm(x)), past)
         return functional.glu(y), past
 
 
@@ -98,8 +98,7 @@ class StepAttention(nn.Module):
     def __init__(self, width: int) -> None:
         super().__init__()
         self.query = linear(width, width)
-        self.core = Core()
-        self.core.across = True
+        self.core = DotProductAttention(("target", "source"), scaled=True)
         self.output = linear(width, width)
 
     def forward(self, h: Tensor, embedded: Tensor, source: KeysValues, mask: Tensor) -> Tensor:
@@ -125,7 +124,7 @@ class GatedDecoderLayer(nn.Module):
         self, x: Tensor, embedded: Tensor, source: KeysValues, mask: Tensor, past: Tensor
     ) -> tuple[Tensor, Tensor]:
         """x and embedded (B x copies, T, D) after the past (B x copies, reach, D)."""
-        h, past = self.gated.onward(x, past)
+        h, past = self.gated.causal(x, past)
         c = self.attention(h, embedded, source, mask)
         return ((h + c) * HALF + x) * HALF, past
 
@@ -145,13 +144,13 @@ class DilatedBlock(nn.Module):
         self.widen = linear(inner, width)
         self.dropout = Dropout(dropout)
 
-    def around(self, x: Tensor, real: Tensor) -> Tensor:
-        """x (B, S, D), real (B, S, 1) is 0 at places that must not be seen and else 1."""
-        return self._leave(x, self.convolution.around(self._enter(x) * real))
+    def centred(self, x: Tensor, real: Tensor) -> Tensor:
+        """x (B, S, D), real (B, S, 1) is 0 at positions that must not be seen, else 1."""
+        return self._leave(x, self.convolution.centred(self._enter(x) * real))
 
-    def onward(self, x: Tensor, past: Tensor) -> tuple[Tensor, Tensor]:
+    def causal(self, x: Tensor, past: Tensor) -> tuple[Tensor, Tensor]:
         """x (R, T, D) after the past (R, reach, D / 2)."""
-        y, past = self.convolution.onward(self._enter(x), past)
+        y, past = self.convolution.causal(self._enter(x), past)
         return self._leave(x, y), past
 
     def _enter(self, x: Tensor) -> Tensor:
@@ -173,5 +172,5 @@ class _ScaleGradient(torch.autograd.Function):
 
 
 def scale_gradient(x: Tensor, scale: float) -> Tensor:
-    """x itself, while what flows back through it is made smaller."""
+    """x itself, while its gradient is scaled."""
     return _ScaleGradient.apply(x, scale)

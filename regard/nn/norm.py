@@ -14,27 +14,27 @@ MOMENTUM = 0.1
 
 
 class Real(Protocol):
-    """Something that knows which places are not padding."""
+    """Something that knows which positions are not padding."""
 
     @property
     def real(self) -> Tensor: ...
 
 
 class LayerNorm(nn.LayerNorm):
-    """(x - mean) / deviation * w + b over the columns of each place by itself (Ba et al. 2016,
+    """(x - mean) / deviation * w + b over the columns of each position separately (Ba et al. 2016,
     arXiv 1607.06450)."""
 
-    def forward(self, input: Tensor, places: object = None) -> Tensor:
+    def forward(self, input: Tensor, positions: object = None) -> Tensor:
         return super().forward(input)
 
 
 class BatchNorm(nn.Module):
-    """(x - mean) / deviation * w + b, each column over all real places of a batch (Ioffe & Szegedy
-    2015, arXiv 1502.03167).
+    """(x - mean) / deviation * w + b, each column over all real positions of a batch (Ioffe &
+    Szegedy 2015, arXiv 1502.03167).
 
     Outside training it uses running means, so that a row does not depend on the others. With
     several training processes each has the statistics of its own rows, and those of the first are
-    kept. In a decoder the statistics of training include later places.
+    kept. In a decoder the statistics of training include later positions.
     """
 
     def __init__(self, width: int) -> None:
@@ -46,9 +46,11 @@ class BatchNorm(nn.Module):
         self.mean: Tensor
         self.variance: Tensor
 
-    def forward(self, x: Tensor, places: Real) -> Tensor:
+    def forward(self, x: Tensor, positions: Real) -> Tensor:
         """x (B, T, D)."""
-        mean, variance = self._of(x, places.real) if self.training else (self.mean, self.variance)
+        mean, variance = (
+            self._of(x, positions.real) if self.training else (self.mean, self.variance)
+        )
         return (x - mean) * (variance + 1e-5).rsqrt() * self.weight + self.bias
 
     def _of(self, x: Tensor, real: Tensor) -> tuple[Tensor, Tensor]:
@@ -69,7 +71,7 @@ class BatchNorm(nn.Module):
 class NoNorm(nn.Module):
     """Vectors as they are."""
 
-    def forward(self, x: Tensor, places: object = None) -> Tensor:
+    def forward(self, x: Tensor, positions: object = None) -> Tensor:
         return x
 
 

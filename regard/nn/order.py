@@ -16,16 +16,16 @@ from regard.nn.tree import tree_depths, tree_distances
 
 class Order(nn.Module, ABC):
     @abstractmethod
-    def places(self, source: Padded) -> FullSequence:
-        """What self-attention is told of the places."""
+    def sequence(self, source: Padded) -> FullSequence:
+        """What self-attention is told of the positions."""
 
     @abstractmethod
     def add_depth(self, x: Tensor, source: Padded) -> Tensor:
-        """Embedded words (B, S, D), with what is added to them beside their place in the line."""
+        """Embedded words (B, S, D), with what is added beside their position in the line."""
 
 
 class LineOrder(Order):
-    def places(self, source: Padded) -> FullSequence:
+    def sequence(self, source: Padded) -> FullSequence:
         return FullSequence(source.mask)
 
     def add_depth(self, x: Tensor, source: Padded) -> Tensor:
@@ -37,7 +37,7 @@ class TreeOrder(Order):
     sinusoid of its depth in the dependency tree, and attention compares words by the number of
     edges between them.
 
-    The paper gives distances a sign by the side on which a word stands; here the line's own
+    The paper gives distances a sign by the side of a word; here the line's own
     sinusoids, which are added as well, tell the sides apart.
     """
 
@@ -45,8 +45,8 @@ class TreeOrder(Order):
         super().__init__()
         self.depth = Sinusoidal(width)
 
-    def places(self, source: Padded) -> FullSequence:
-        return FullSequence(source.mask, apart=tree_distances(_heads(source))[:, None])
+    def sequence(self, source: Padded) -> FullSequence:
+        return FullSequence(source.mask, given_distance=tree_distances(_heads(source))[:, None])
 
     def add_depth(self, x: Tensor, source: Padded) -> Tensor:
         return x + self.depth.at(tree_depths(_heads(source)))

@@ -3,30 +3,33 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from copy import copy
 from dataclasses import dataclass
-from typing import Any
+from typing import Optional, TypeVar
 
-import torch
 from torch import Tensor, nn
 
 from regard.data.batch import Padded
+from regard.errors import UsageError
+from regard.nn.fast.int8 import Int8Linear
+from regard.nn.fast.loss import chunked_loss
 from regard.nn.fast.products import pack, times
 from regard.nn.state import Encoded, Nested, State
 
-CHUNK, LEAST_ROWS = 2**20, 256
-"""Scores held at a time during the loss: about what stays in a cache, but never fewer rows."""
+Self = TypeVar("Self", bound="Projection")
 
 
 @dataclass(frozen=True)
 class Loss:
-    """Of the target tokens of a batch, as a sum; whoever knows all batches of a step divides."""
+    """Of the target tokens of a batch, as a sum; the trainer divides by the tokens of the step."""
 
     total: Tensor  # what training minimises, label smoothing included
     nll: Tensor  # (N,) -log p of each target token, for perplexity; no gradient
+    tokens: int  # that were predicted
 
     @property
     def per_token(self) -> float:
-        return float(self.nll.sum()) / max(len(self.nll), 1)
+        return float(self.nll.sum()) / max(self.tokens, 1)
 
 
 class Output(nn.Module, ABC):
@@ -36,22 +39,30 @@ class Output(nn.Module, ABC):
 
     @abstractmethod
     def scores(self, hidden: Tensor, state: State) -> Tensor:
-        """hidden (B, T, D) to (B, T, V): log-probabilities up to a constant for each place."""
+        """hidden (B, T, D) to (B, T, V): log-probabilities up to a constant per position."""
 
     @abstractmethod
     def loss(self, hidden: Tensor, state: State, target: Tensor, mask: Tensor) -> Loss:
         """The loss of target (B, T) where the mask (B, T) is true; never holds all scores."""
 
-    @abstractmethod
     def narrow(self, choices: Tensor) -> Output:
-        """The same with these ids (N,) as its only choices, numbered anew."""
+        """The same with these ids (N,) as its only choices, numbered by their index here."""
+        raise UsageError("This model cannot use a shortlist; remove --shortlist.")
+
+    def for_search(self) -> Output:
+        """The same scores, faster for the few rows of a search step."""
+        return self
+
+    def quantized(self) -> Output:
+        """Nearly the same scores, from eight-bit weights."""
+        return self
 
 
 class Projection(Output):
     """softmax(W h) over the vocabulary; W may be the embedding itself (Press & Wolf 2017).
 
-    It is the first `size` rows of the weight: a matrix that is the source's embedding too has
-    others, of tokens that are never a target. Label smoothing (Szegedy et al. 2016): the target is
+    It is the first `size` rows of the weight: a matrix that is also the source's embedding has
+    more, for tokens that are never a target. Label smoothing (Szegedy et al. 2016): the target is
     (1 - s) on the right token and s spread over all.
     """
 
@@ -60,6 +71,7 @@ class Projection(Output):
         self.weight = weight
         self.smoothing = smoothing
         self.size = size
+        self.product: Optional[_Product] = None  # faster than W h, where one was prepared
 
     @property
     def rows(self) -> Tensor:
@@ -67,78 +79,77 @@ class Projection(Output):
         return self.weight[: self.size]
 
     def scores(self, hidden: Tensor, state: State) -> Tensor:
-        return hidden @ self.rows.t()
-
-    def narrow(self, choices: Tensor) -> Projection:
-        return Projection(self.weight.t()[:, choices].t(), self.smoothing, len(choices))
+        if self.product is None:
+            return hidden @ self.rows.t()
+        scores: Tensor = self.product(hidden)
+        return scores
 
     def loss(self, hidden: Tensor, state: State, target: Tensor, mask: Tensor) -> Loss:
         smoothing = self.smoothing if self.training else 0.0
         hidden, target = hidden[mask], target[mask]  # (N, D), (N,)
-        total, nll = _ChunkedLoss.apply(hidden, self.rows, target, smoothing)
-        return Loss(total, nll)
+        total, nll = chunked_loss(hidden, self.rows, target, smoothing)
+        return Loss(total, nll, len(target))
+
+    def narrow(self, choices: Tensor) -> Projection:
+        narrowed = self._with(self.product and self.product.narrow(self.weight[choices]))
+        narrowed._parameters.pop("weight", None)
+        narrowed.weight = self.weight.t()[:, choices].t()
+        narrowed.size = len(choices)
+        return narrowed
+
+    def for_search(self) -> Projection:
+        return self._with(_PackedProduct(self.rows))
+
+    def quantized(self) -> Projection:
+        return self._with(_Int8Product(self.rows))
+
+    def _with(self: Self, product: Optional[_Product]) -> Self:
+        """The same output, what a subclass adds included, with another product."""
+        made = copy(self)
+        made._parameters = self._parameters.copy()
+        made._buffers = self._buffers.copy()
+        made._modules = self._modules.copy()
+        made.product = product
+        return made
 
 
-class _ChunkedLoss(torch.autograd.Function):
-    """Cross-entropy over the vocabulary together with its gradient, a chunk of tokens at a time.
+class _Product(nn.Module, ABC):
+    """hidden (..., D) times a matrix (V, D) that was given once."""
 
-    The scores of a batch (tokens x vocabulary) are the largest tensor of a small model; made in
-    chunks they stay in the cache, and the gradient is ready before the chunk is forgotten. Each
-    chunk is passed over as rarely as can be: the right tokens and the smoothing are put in where
-    only (tokens x width) or (vocabulary x width) is touched.
-    """
+    @abstractmethod
+    def forward(self, hidden: Tensor) -> Tensor:
+        """(..., V)"""
 
-    @staticmethod
-    def forward(
-        ctx: Any, hidden: Tensor, weight: Tensor, target: Tensor, smoothing: float
-    ) -> tuple[Tensor, Tensor]:
-        """hidden (N, D), weight (V, D), target (N,)."""
-        choices, width = weight.shape
-        wanted = any(ctx.needs_input_grad)
-        by_choice, by_column = pack(weight), pack(weight.t())
-        hidden_slope, weight_slope = torch.empty_like(hidden), weight.new_zeros(width, choices)
-        normaliser = hidden.new_empty(len(target))  # log of the sum of exponentials
-        rows = max(LEAST_ROWS, CHUNK // choices)
-        for start in range(0, len(target), rows):
-            part = hidden[start : start + rows]
-            scores = times(part, by_choice)
-            highest = scores.amax(dim=1)
-            probabilities = torch.softmax(scores, dim=1, out=scores)
-            normaliser[start : start + rows] = highest - probabilities.amax(dim=1).log()
-            if wanted:
-                hidden_slope[start : start + rows] = times(probabilities, by_column)
-                weight_slope += times(part.t(), probabilities.t())
-        weight_slope = weight_slope.t().contiguous()
-        nll, spread = _right_tokens(
-            hidden, weight, target, smoothing, normaliser, hidden_slope, weight_slope
-        )
-        ctx.save_for_backward(hidden_slope, weight_slope)
-        ctx.mark_non_differentiable(nll)
-        return (1 - smoothing) * nll.sum() + smoothing * spread, nll
-
-    @staticmethod
-    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, Tensor, None, None]:
-        hidden_slope, weight_slope = ctx.saved_tensors
-        scale = gradients[0]
-        return hidden_slope * scale, weight_slope * scale, None, None
+    @abstractmethod
+    def narrow(self, rows: Tensor) -> Optional[_Product]:
+        """The product for some rows of the matrix (N, D); None if torch's own is better."""
 
 
-def _right_tokens(
-    hidden: Tensor,
-    weight: Tensor,
-    target: Tensor,
-    smoothing: float,
-    normaliser: Tensor,
-    hidden_slope: Tensor,
-    weight_slope: Tensor,
-) -> tuple[Tensor, Tensor]:
-    """Put the right tokens and the smoothing into the slopes of the normaliser's sum (N,).
+class _PackedProduct(_Product):
+    """The matrix is packed once for all steps."""
 
-    Gives -log p of the right tokens (N,), and the sum of its mean over all choices.
-    """
-    right, mean, total = weight[target], weight.mean(dim=0), hidden.sum(dim=0)
-    hidden_slope -= (1 - smoothing) * right + smoothing * mean
-    weight_slope.index_add_(0, target, hidden, alpha=smoothing - 1)
-    weight_slope -= smoothing / len(weight) * total
-    nll = normaliser - (hidden * right).sum(dim=1)
-    return nll, normaliser.sum() - total @ mean
+    def __init__(self, rows: Tensor) -> None:
+        super().__init__()
+        self.packed = pack(rows)
+
+    def __deepcopy__(self, memo: dict[int, object]) -> _PackedProduct:
+        return self  # never changed, and torch cannot copy a packed matrix
+
+    def forward(self, hidden: Tensor) -> Tensor:
+        return times(hidden, self.packed)
+
+    def narrow(self, rows: Tensor) -> None:
+        return None  # oneDNN would plan for the choices of every batch
+
+
+class _Int8Product(_Product):
+    def __init__(self, rows: Tensor) -> None:
+        super().__init__()
+        self.product = Int8Linear(rows)
+
+    def forward(self, hidden: Tensor) -> Tensor:
+        scores: Tensor = self.product(hidden)
+        return scores
+
+    def narrow(self, rows: Tensor) -> _Int8Product:
+        return _Int8Product(rows)

@@ -1,5 +1,5 @@
-"""Where a token stands. A kind of position is added to the input, or it meets attention: it turns
-queries and keys, biases the scores, or adds to the mean of the values."""
+"""Positions of tokens. A kind of position is added to the input, or it acts in attention: it
+rotates queries and keys, biases the scores, or adds to the mean of the values."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ PositionKind = Literal["sinusoidal", "learned", "rotary", "shaw", "alibi", "synt
 
 
 class Position(nn.Module):
-    """The entrances; each kind overrides one or two and leaves the others alone."""
+    """The ways a position can act; each kind overrides one or two of them."""
 
     relative = False
-    """Whether attention must give distances: the place of each key minus that of each query."""
+    """Whether attention must give distances: the position of each key minus that of each query."""
 
     changes_values = False
-    """Whether `mean` adds something, for which the weights must be made."""
+    """Whether `mean` adds something, which needs explicit weights."""
 
     def add(self, x: Tensor, start: int) -> Tensor:
-        """x (B, T, D) whose first column stands at `start`."""
+        """x (B, T, D) whose first column is at position `start`."""
         return x
 
     def rotate(self, x: Tensor, start: int) -> Tensor:
-        """Queries or keys x (B, H, T, K) whose first column stands at `start`."""
+        """Queries or keys x (B, H, T, K) whose first column is at position `start`."""
         return x
 
     def bias(self, query: Tensor, distance: Tensor) -> Tensor:
@@ -43,7 +43,7 @@ class Position(nn.Module):
 class Sinusoidal(Position):
     """sin and cos of pos / 10000^(2k / width), sines in the first half of the columns.
 
-    Vaswani et al. 2017, arXiv 1706.03762. The table grows as longer inputs come.
+    Vaswani et al. 2017, arXiv 1706.03762. The table grows for longer inputs.
     """
 
     def __init__(self, width: int) -> None:
@@ -61,18 +61,18 @@ class Sinusoidal(Position):
         self._reach(stop)
         return x + self.table[start:stop]
 
-    def at(self, places: Tensor) -> Tensor:
-        """The vectors (B, T, D) of any places (B, T)."""
-        self._reach(int(places.max()) + 1)
-        return self.table[places]
+    def at(self, positions: Tensor) -> Tensor:
+        """The vectors (B, T, D) of any positions (B, T)."""
+        self._reach(int(positions.max()) + 1)
+        return self.table[positions]
 
     def _reach(self, length: int) -> None:
         if length > len(self.table):
-            self.table = self._table(2 * length)
+            self.table = self._table(2 * length).to(self.table)
 
 
 class Learned(Position):
-    """One vector for each place, learned; it knows nothing past the last (Gehring et al. 2017,
+    """One learned vector per position; there are none past the last (Gehring et al. 2017,
     arXiv 1705.03122)."""
 
     def __init__(self, width: int, length: int) -> None:
@@ -83,14 +83,14 @@ class Learned(Position):
         stop = start + x.shape[1]
         if stop > len(self.table):
             raise RegardError(
-                f"A sequence of {stop} pieces is longer than the {len(self.table)} places this "
-                "model has learned: shorten the line or train with a larger model.max_length."
+                f"A sequence of {stop} pieces is longer than the {len(self.table)} positions "
+                "this model has learned: shorten the line or train with a larger model.max_length."
             )
         return x + self.table[start:stop]
 
 
 class Rotary(Position):
-    """Turns each pair of columns by an angle that grows with the place, so that the product of
+    """Rotates each pair of columns by an angle that grows with the position, so that the product of
     a query and a key depends on their distance alone (Su et al. 2021, arXiv 2104.09864)."""
 
     def __init__(self, head_width: int) -> None:
@@ -102,7 +102,7 @@ class Rotary(Position):
     def rotate(self, x: Tensor, start: int) -> Tensor:
         stop = start + x.shape[2]
         if stop > len(self.angles):
-            self.angles = _angles(2 * stop, self.head_width)
+            self.angles = _angles(2 * stop, self.head_width).to(self.angles)
         angles = self.angles[start:stop]
         first, second = x.chunk(2, dim=-1)
         sin, cos = angles.sin(), angles.cos()
@@ -115,7 +115,7 @@ class Shaw(Position):
 
     A layer has its own a and b, the same for all heads, as in the paper's large model. Products
     with all a are made first and then picked by distance, and weights are added up by distance
-    before they meet b, so no vector is made for a pair of places.
+    before they meet b, so no vector is made for a pair of positions.
     """
 
     relative = True
@@ -133,8 +133,8 @@ class Shaw(Position):
 
     def bias(self, query: Tensor, distance: Tensor) -> Tensor:
         products = query @ self.keys.t()  # (B, H, T, 2 max_distance + 1)
-        places = self._clip(distance).expand(*query.shape[:-1], -1)
-        return products.gather(-1, places)
+        clipped = self._clip(distance).expand(*query.shape[:-1], -1)
+        return products.gather(-1, clipped)
 
     def mean(self, weights: Tensor, distance: Tensor) -> Tensor:
         shares = weights.new_zeros(*weights.shape[:-1], len(self.values))
@@ -146,7 +146,7 @@ class Alibi(Position):
     """Adds -m |i - j| to the scores, with m = 2^(-8 h / H) for the heads h = 1 .. H; nothing is
     learned (Press et al. 2021, arXiv 2108.12409).
 
-    The paper has decoders alone; in an encoder both directions count alike.
+    The paper has decoders only; in an encoder both directions count the same.
     """
 
     relative = True
@@ -162,10 +162,10 @@ class Alibi(Position):
 
 
 def _angles(length: int, width: int) -> Tensor:
-    """(length, width / 2): place times the frequency of each pair of columns."""
+    """(length, width / 2): position times the frequency of each pair of columns."""
     frequencies = 10000 ** (-torch.arange(0, width, 2, dtype=torch.float64) / width)
-    places = torch.arange(length, dtype=torch.float64)
-    return (places[:, None] * frequencies).float()
+    positions = torch.arange(length, dtype=torch.float64)
+    return (positions[:, None] * frequencies).float()
 
 
 def input_position(kind: PositionKind, width: int, max_length: int) -> Position:
@@ -180,7 +180,7 @@ def input_position(kind: PositionKind, width: int, max_length: int) -> Position:
 
 
 def score_position(kind: PositionKind, heads: int, head_width: int, max_distance: int) -> Position:
-    """What attention does with places, if this kind is one that meets attention."""
+    """What attention does with positions, if this kind is one that acts there."""
     match kind:
         case "rotary":
             return Rotary(head_width)

@@ -4,19 +4,30 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Optional
+from typing import Literal, Optional
 
 from torch import Tensor, nn
 
+Axis = Literal["source", "target", "read", "steps", "memory", "sentences"]
+"""What the rows or columns of attention weights are: source positions; target positions; tokens a
+decoder has read; steps of a computation; slots of a memory; sentences of a document."""
+
 
 class Watched(nn.Module):
-    """A module that hands its attention weights to a probe, if one is set."""
+    """A module that passes its attention weights to a probe, if one is set.
 
-    across: bool = False  # whether it looks from the target at the source
+    `looks` names the axes of the weights: what attends, and what it attends to.
+    """
 
-    def __init__(self) -> None:
+    def __init__(self, looks: tuple[Axis, Axis]) -> None:
         super().__init__()
+        self.looks = looks
         self.probe: Optional[list[Tensor]] = None
+
+    def record_weights(self, weights: Optional[Tensor]) -> None:
+        """Give a probe, if one is set, the weights (B, H, T, S) that were used."""
+        if self.probe is not None and weights is not None:
+            self.probe.append(weights.detach())
 
 
 def watched(model: nn.Module) -> dict[str, Watched]:

@@ -1,4 +1,4 @@
-"""Recurrent parts: cells, the ways an encoder reads with them, the stack a decoder writes with."""
+"""Recurrent parts: cells, the layers of an encoder, and the stack of a decoder."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from regard.nn.linear import linear
 CellKind = Literal["rnn", "gru", "lstm"]
 
 CellState = tuple[Tensor, ...]
-"""What a cell remembers: its hidden vector h (R, D), and an LSTM also the content c of its cell."""
+"""The hidden vector h (R, D) of a cell, and for an LSTM also its content c."""
 
 
 class Cell(nn.Module, ABC):
@@ -39,7 +39,7 @@ class Cell(nn.Module, ABC):
             nn.init.orthogonal_(gate)
 
     def start(self, hidden: Tensor) -> CellState:
-        """The memory that begins with a hidden vector (R, D)."""
+        """The state that starts with a hidden vector (R, D)."""
         return (hidden,)
 
     def enter(self, x: Tensor) -> Tensor:
@@ -47,22 +47,22 @@ class Cell(nn.Module, ABC):
         return affine(x, self.of_input, self.bias)
 
     @abstractmethod
-    def step(self, entered: Tensor, memory: CellState) -> CellState:
-        """The memory after one step, into which W x + b (R, gates x D) entered."""
+    def step(self, entered: Tensor, state: CellState) -> CellState:
+        """The state after one step, into which W x + b (R, gates x D) entered."""
 
     @abstractmethod
-    def run(self, x: Tensor, memory: CellState) -> tuple[Tensor, CellState]:
-        """All steps of x (R, T, inputs) in one kernel: each h (R, T, D), and the last memory."""
+    def run(self, x: Tensor, state: CellState) -> tuple[Tensor, CellState]:
+        """All steps of x (R, T, inputs) in one kernel: each h (R, T, D), and the last state."""
 
-    def forward(self, x: Tensor, memory: CellState) -> tuple[Tensor, CellState]:
-        """As `run`; but for a single step the kernel takes longer than its few operations."""
+    def forward(self, x: Tensor, state: CellState) -> tuple[Tensor, CellState]:
+        """As `run`; for a single step the kernel takes longer than its few operations."""
         if x.shape[1] > 1:
-            return self.run(x, memory)
-        memory = self.step(self.enter(x[:, 0]), memory)
-        return memory[0][:, None], memory
+            return self.run(x, state)
+        state = self.step(self.enter(x[:, 0]), state)
+        return state[0][:, None], state
 
     def read(self, x: Tensor) -> Tensor:
-        """x (B, S, inputs) to (B, S, D), with nothing to remember at the start."""
+        """x (B, S, inputs) to (B, S, D), starting from zeros."""
         nothing = x.new_zeros(len(x), self.of_hidden.shape[1])
         return self(x, self.start(nothing))[0]
 
@@ -76,12 +76,12 @@ class TanhCell(Cell):
     def __init__(self, inputs: int, width: int) -> None:
         super().__init__(inputs, width, gates=1)
 
-    def step(self, entered: Tensor, memory: CellState) -> CellState:
-        return (torch.addmm(entered, memory[0], self.of_hidden.t()).tanh(),)
+    def step(self, entered: Tensor, state: CellState) -> CellState:
+        return (torch.addmm(entered, state[0], self.of_hidden.t()).tanh(),)
 
-    def run(self, x: Tensor, memory: CellState) -> tuple[Tensor, CellState]:
+    def run(self, x: Tensor, state: CellState) -> tuple[Tensor, CellState]:
         output, h = torch.rnn_tanh(
-            x, memory[0][None], self._weights(), True, 1, 0.0, self.training, False, True
+            x, state[0][None], self._weights(), True, 1, 0.0, self.training, False, True
         )
         return output, (h[0],)
 
@@ -100,8 +100,8 @@ class GRUCell(Cell):
     def __init__(self, inputs: int, width: int) -> None:
         super().__init__(inputs, width, gates=3)
 
-    def step(self, entered: Tensor, memory: CellState) -> CellState:
-        h = memory[0]
+    def step(self, entered: Tensor, state: CellState) -> CellState:
+        h = state[0]
         width = h.shape[1]
         before, before_new = (h @ self.of_hidden.t()).split([2 * width, width], dim=-1)
         entered, entered_new = entered.split([2 * width, width], dim=-1)
@@ -109,9 +109,9 @@ class GRUCell(Cell):
         n = torch.addcmul(entered_new, r, before_new).tanh()
         return (torch.lerp(n, h, z),)
 
-    def run(self, x: Tensor, memory: CellState) -> tuple[Tensor, CellState]:
+    def run(self, x: Tensor, state: CellState) -> tuple[Tensor, CellState]:
         output, h = torch.gru(
-            x, memory[0][None], self._weights(), True, 1, 0.0, self.training, False, True
+            x, state[0][None], self._weights(), True, 1, 0.0, self.training, False, True
         )
         return output, (h[0],)
 
@@ -122,7 +122,7 @@ class LSTMCell(Cell):
     i, f, o = sigmoid(U h + W x + b), each its own; n = tanh(U_n h + W_n x + b_n)
     c' = f * c + i * n;  h' = o * tanh(c')
 
-    The forget gate's bias begins at 1, so that a cell keeps what it has before it learns to.
+    The forget gate's bias starts at 1, so that a cell keeps its content before it learns to.
     """
 
     def __init__(self, inputs: int, width: int) -> None:
@@ -132,14 +132,14 @@ class LSTMCell(Cell):
     def start(self, hidden: Tensor) -> CellState:
         return hidden, torch.zeros_like(hidden)
 
-    def step(self, entered: Tensor, memory: CellState) -> CellState:
-        h, c = memory
+    def step(self, entered: Tensor, state: CellState) -> CellState:
+        h, c = state
         i, f, n, o = torch.addmm(entered, h, self.of_hidden.t()).chunk(4, dim=-1)
         c = f.sigmoid() * c + i.sigmoid() * n.tanh()
         return o.sigmoid() * c.tanh(), c
 
-    def run(self, x: Tensor, memory: CellState) -> tuple[Tensor, CellState]:
-        before = [tensor[None] for tensor in memory]
+    def run(self, x: Tensor, state: CellState) -> tuple[Tensor, CellState]:
+        before = [tensor[None] for tensor in state]
         output, h, c = torch.lstm(
             x, before, self._weights(), True, 1, 0.0, self.training, False, True
         )
@@ -153,7 +153,7 @@ def build_cell(kind: CellKind, inputs: int, width: int) -> Cell:
 
 
 class Forwards(nn.Module):
-    """Reads from the first token to the last. Padding comes after all that is real."""
+    """Reads from the first token to the last. Padding comes last."""
 
     def __init__(self, cell: Cell) -> None:
         super().__init__()
@@ -164,7 +164,7 @@ class Forwards(nn.Module):
 
 
 class Backwards(nn.Module):
-    """Reads from the last token to the first; what it wrote is put back in the first order."""
+    """Reads from the last token to the first; what it wrote is put back in the original order."""
 
     def __init__(self, cell: Cell) -> None:
         super().__init__()
@@ -180,32 +180,32 @@ class RecurrentLayer(nn.Module):
 
     def __init__(self, kind: CellKind, width: int, forwards: int) -> None:
         super().__init__()
-        self.ways = nn.ModuleList()
+        self.directions = nn.ModuleList()
         if forwards > 0:
-            self.ways.append(Forwards(build_cell(kind, width, forwards)))
+            self.directions.append(Forwards(build_cell(kind, width, forwards)))
         if forwards < width:
-            self.ways.append(Backwards(build_cell(kind, width, width - forwards)))
+            self.directions.append(Backwards(build_cell(kind, width, width - forwards)))
 
     def forward(self, x: Tensor, backwards: Tensor) -> Tensor:
         """x (B, S, D) to (B, S, D); `backwards` (B, S) is the order of the backward reading."""
-        return torch.cat([way(x, backwards) for way in self.ways], dim=-1)
+        return torch.cat([direction(x, backwards) for direction in self.directions], dim=-1)
 
 
 def reversed_positions(mask: Tensor) -> Tensor:
-    """The places (B, S) of each row backwards, padding left where it is; twice is no change."""
-    places = torch.arange(mask.shape[1])
-    return torch.where(mask, mask.sum(dim=1, keepdim=True) - 1 - places, places)
+    """The positions (B, S) of each row reversed, except padding; its own inverse."""
+    positions = torch.arange(mask.shape[1], device=mask.device)
+    return torch.where(mask, mask.sum(dim=1, keepdim=True) - 1 - positions, positions)
 
 
-def reorder(x: Tensor, places: Tensor) -> Tensor:
-    """x (B, S, D) with its places in another order (B, S)."""
-    return x.gather(1, places[:, :, None].expand_as(x))
+def reorder(x: Tensor, positions: Tensor) -> Tensor:
+    """x (B, S, D) in another order of positions (B, S)."""
+    return x.gather(1, positions[:, :, None].expand_as(x))
 
 
 def ends(output: Tensor, mask: Tensor, forwards: int) -> Tensor:
-    """Where reading (B, S, D) ended, (B, D): the last place of what was read forwards, the first
-    of what was read backwards."""
-    last = output[torch.arange(len(mask)), mask.sum(dim=1) - 1]
+    """Where reading (B, S, D) ended, (B, D): the last position of what was read forwards, the
+    first of what was read backwards."""
+    last = output[torch.arange(len(mask), device=mask.device), mask.sum(dim=1) - 1]
     return torch.cat([last[:, :forwards], output[:, 0, forwards:]], dim=-1)
 
 
@@ -227,17 +227,17 @@ class Stack(nn.Module):
         self.dropout = Dropout(dropout)
 
     def start(self, context: Tensor) -> tuple[CellState, ...]:
-        """Each layer's memory before the first step: s_0 = tanh(W c), of c (B, D)."""
+        """Each layer's state before the first step: s_0 = tanh(W c), of c (B, D)."""
         hidden = self.begin(context).tanh().chunk(1 + len(self.upper), dim=-1)
         cells = [self.first, *(cast(Cell, cell) for cell in self.upper)]
         return tuple(cell.start(h) for cell, h in zip(cells, hidden, strict=True))
 
     def forward(
-        self, x: Tensor, memories: tuple[CellState, ...]
+        self, x: Tensor, states: tuple[CellState, ...]
     ) -> tuple[Tensor, tuple[CellState, ...]]:
         """x (R, T, inputs) to what the top layer writes, (R, T, D)."""
-        written, memory = self.first(x, memories[0])
-        return self._rise(written, memory, memories[1:])
+        written, state = self.first(x, states[0])
+        return self._upper_layers(written, state, states[1:])
 
     def split(self, known: Tensor) -> tuple[tuple[Tensor, ...], Tensor]:
         """Half of the work for inputs [known; fed] of which the second part comes step by step.
@@ -249,18 +249,18 @@ class Stack(nn.Module):
         return functional.linear(known, of_known, self.first.bias).unbind(dim=1), of_fed.t()
 
     def step(
-        self, entered: Tensor, memories: tuple[CellState, ...]
+        self, entered: Tensor, states: tuple[CellState, ...]
     ) -> tuple[Tensor, tuple[CellState, ...]]:
         """What entered the first cell (R, gates x D) to what the top layer writes, (R, 1, D)."""
-        memory = self.first.step(entered, memories[0])
-        return self._rise(memory[0][:, None], memory, memories[1:])
+        state = self.first.step(entered, states[0])
+        return self._upper_layers(state[0][:, None], state, states[1:])
 
-    def _rise(
-        self, x: Tensor, first: CellState, memories: tuple[CellState, ...]
+    def _upper_layers(
+        self, x: Tensor, first: CellState, states: tuple[CellState, ...]
     ) -> tuple[Tensor, tuple[CellState, ...]]:
         after = [first]
-        for cell, before in zip(self.upper, memories, strict=True):
-            written, memory = cell(self.dropout(x), before)
+        for cell, before in zip(self.upper, states, strict=True):
+            written, state = cell(self.dropout(x), before)
             x = x + written if self.residual else written
-            after.append(memory)
+            after.append(state)
         return x, tuple(after)

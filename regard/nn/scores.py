@@ -1,4 +1,4 @@
-"""How well each place of the source answers a decoder's query, and the mean that follows."""
+"""How well each source position matches a decoder's query, and the mean that follows."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from regard.nn.probe import Watched
 ScoreKind = Literal["dot", "multiplicative", "additive"]
 
 Prepared = tuple[Tensor, Tensor, Tensor]
-"""What attention makes of the source once: keys (B, S, D), values (B, S, D), and what is added to
-scores to hide padding (B, S)."""
+"""What attention makes of the source once: keys (B, S, D), values (B, S, D), and the mask (B, S)
+added to scores to hide padding."""
 
 
 class AttentionScore(nn.Module, ABC):
-    """e_j of a query s and a place h_j. What depends on the source alone is made once, as keys."""
+    """e_j of a query s and a position h_j. What depends on the source only are keys, made once."""
 
     @abstractmethod
     def prepare(self, source: Tensor) -> Tensor:
@@ -81,14 +81,12 @@ def build_score(kind: ScoreKind, width: int) -> AttentionScore:
 class SourceAttention(Watched):
     """a = softmax(e), c = sum_j a_j h_j, with the e of any score."""
 
-    across = True
-
     def __init__(self, score: AttentionScore) -> None:
-        super().__init__()
+        super().__init__(("target", "source"))
         self.score = score
 
     def prepare(self, source: Tensor, mask: Tensor) -> Prepared:
-        """source (B, S, D), mask (B, S) of its real places."""
+        """source (B, S, D), mask (B, S) of its real positions."""
         return self.score.prepare(source), source, additive_mask(~mask)
 
     def forward(self, query: Tensor, prepared: Prepared) -> Tensor:
@@ -96,11 +94,10 @@ class SourceAttention(Watched):
         keys, source, hidden = prepared
         asked = query.reshape(len(source), -1, query.shape[-1])  # (B, copies x T, D)
         weights = (self.score(asked, keys) + hidden[:, None]).softmax(dim=-1)
-        if self.probe is not None:
-            self.probe.append(weights.detach().reshape(*query.shape[:2], -1)[:, None])
+        self.record_weights(weights.reshape(*query.shape[:2], -1)[:, None])
         return (weights @ source).reshape(query.shape)
 
     def join(self, steps: int) -> None:
-        """Tell the probe that the last so many steps were one pass."""
+        """Tell the probe that the last `steps` calls were one pass."""
         if self.probe is not None:
             self.probe[-steps:] = [torch.cat(self.probe[-steps:], dim=2)]

@@ -7,11 +7,12 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, Generic, Optional, Union, cast
 
-import torch
 from torch import Tensor
 from typing_extensions import TypeVar
 
-Nested = Union[Tensor, "Growing", tuple["Nested", ...]]
+from regard.nn.fast.cache import Growing
+
+Nested = Union[Tensor, Growing, tuple["Nested", ...]]
 """Tensors in nested tuples, named or not; the first axis of every tensor is the batch."""
 
 N = TypeVar("N", bound=Nested)
@@ -31,45 +32,6 @@ def _each(nested: Any, change: Callable[[Tensor], Tensor]) -> Any:
         return Growing.of(change(nested.now))
     parts = [_each(part, change) for part in nested]
     return tuple(parts) if type(nested) is tuple else type(nested)(*parts)
-
-
-SPARE = 8
-"""How many more times there is room in any case; beyond that, room for a quarter more."""
-
-
-@dataclass(frozen=True)
-class Growing:
-    """A tensor (B, H, n, K) that gets more places along its third axis, without a copy as long as
-    there is room for them.
-
-    Each stage stays as it was. The first that grows from a stage takes the room after it; whoever
-    grows from that stage too is given room of its own.
-    """
-
-    room: Tensor  # (B, H, n or more, K)
-    length: int
-    taken: list[int]  # how much of the room has been written: one number for all who share it
-
-    @staticmethod
-    def of(tensor: Tensor) -> Growing:
-        return Growing(tensor, tensor.shape[2], [tensor.shape[2]])
-
-    @property
-    def now(self) -> Tensor:
-        return self.room[:, :, : self.length]
-
-    def append(self, more: Tensor) -> Growing:
-        """more (B, H, m, K)."""
-        if torch.is_grad_enabled():  # what is written over has no gradient
-            return Growing.of(torch.cat([self.now, more], dim=2))
-        room, taken, length = self.room, self.taken, self.length + more.shape[2]
-        if taken[0] > self.length or length > room.shape[2]:
-            places = length + max(SPARE * more.shape[2], length // 4)
-            room, taken = room.new_empty(*room.shape[:2], places, room.shape[3]), [0]
-            room[:, :, : self.length] = self.now
-        room[:, :, self.length : length] = more
-        taken[0] = length
-        return Growing(room, length, taken)
 
 
 @dataclass(frozen=True)

@@ -28,8 +28,7 @@ from regard.files import clear_strays, read_json, write_json, write_text, writin
 from regard.models.base import Model
 from regard.models.shortlist import Shortlisted
 from regard.models.weights import collect, install
-from regard.nn.fast.int8 import use_int8
-from regard.nn.fast.layout import lay_out_for_search
+from regard.nn.fast.prepare import prepare_for_search, quantize
 from regard.predict import BATCH_TOKENS, Predictor
 from regard.processes.cores import cores
 from regard.recipes import Config
@@ -262,10 +261,7 @@ class Run:
         """
         model, _ = self.model(say)
         sides = self.tokenizers()
-        if int8:
-            use_int8(model)
-        else:
-            lay_out_for_search(model)
+        model = quantize(model) if int8 else prepare_for_search(model)
         return Predictor(
             self._shortlisted(model, sides, shortlist, say) if shortlist else model,
             sides,

@@ -12,6 +12,7 @@ from regard.data.store import by_length
 from regard.data.tokenizers import Tokenizers
 from regard.metrics.table import LOSS, quick_score
 from regard.models.base import Model
+from regard.nn.fast.prepare import prepare_for_search
 from regard.predict import Predictor
 from regard.runs.folder import Run
 from regard.runs.snapshot import SENTENCES, snapshot
@@ -36,10 +37,10 @@ def validator(run: Run, sides: Tokenizers) -> Callable[[Model, int], Scores]:
     @torch.inference_mode()
     def validate(model: Model, step: int) -> Scores:
         losses = [model(batch) for batch in by_length(store, run.config.batch.tokens)]
-        tokens = sum(len(loss.nll) for loss in losses)
+        tokens = sum(loss.tokens for loss in losses)
         scores = {"loss": sum(float(loss.nll.sum()) for loss in losses) / tokens}
         predictor = Predictor(
-            model,
+            prepare_for_search(model),
             sides,
             greedy,
             length_limit=run.config.length_limit,

@@ -97,7 +97,7 @@ def test_the_weights_are_those_of_the_search(config: Any) -> None:
 
 def across(model: torch.nn.Module, steps: dict[str, list[torch.Tensor]]) -> list[Any]:
     modules = dict(model.named_modules())
-    return [each for name, each in steps.items() if modules[name].across]
+    return [each for name, each in steps.items() if modules[name].looks == ("target", "source")]
 
 
 def test_the_weights_are_those_of_the_fused_kernel(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,7 +12,7 @@ from regard.data.batch import Batch, Padded
 from regard.models.base import EncoderDecoder
 from regard.models.shortlist import Shortlisted
 from regard.models.transformer import TransformerConfig
-from regard.nn.fast.int8 import use_int8
+from regard.nn.fast.prepare import quantize
 from regard.search.beam import Beam
 
 SIZE = 40
@@ -56,7 +56,7 @@ def test_nothing_is_said_that_is_not_on_the_list(model: EncoderDecoder) -> None:
 
 
 def test_it_goes_together_with_eight_bits(model: EncoderDecoder) -> None:
-    use_int8(model)
+    model = quantize(model)
     likely = torch.zeros(SIZE, 1, dtype=torch.long)
     assert found(Shortlisted(model, likely, torch.arange(SIZE))) == found(model)
 

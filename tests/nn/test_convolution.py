@@ -65,19 +65,19 @@ def test_a_place_sees_what_is_promised(kernel: int, dilation: int) -> None:
     x = torch.randn(1, 40, 4, requires_grad=True)
     half = kernel // 2
     around = [20 + i * dilation for i in range(-half, half + 1)]
-    assert seen_from(layer.around(x)[0, 20], x) == around
+    assert seen_from(layer.centred(x)[0, 20], x) == around
     behind = [20 - i * dilation for i in reversed(range(kernel))]
-    assert seen_from(layer.onward(x, layer.begin(1))[0][0, 20], x) == behind
+    assert seen_from(layer.causal(x, layer.begin(1))[0][0, 20], x) == behind
 
 
 @SHAPES
 def test_some_places_at_a_time_equal_all_at_once(kernel: int, dilation: int) -> None:
     layer = Convolution(4, 6, kernel, dilation)
     x = torch.randn(2, 12, 4)
-    whole, last = layer.onward(x, layer.begin(2))
+    whole, last = layer.causal(x, layer.begin(2))
     past, parts = layer.begin(2), []
     for part in x.split([1, 4, 1, 1, 5], dim=1):
-        y, past = layer.onward(part, past)
+        y, past = layer.causal(part, past)
         assert past.shape == (2, (kernel - 1) * dilation, 4)
         parts.append(y)
     torch.testing.assert_close(torch.cat(parts, dim=1), whole)
@@ -89,7 +89,7 @@ def test_a_convolution_is_that_of_torch() -> None:
     x = torch.randn(2, 9, 4)
     weight = layer.weigh.weight.unflatten(1, (3, 4)).transpose(1, 2)  # (outputs, D, kernel)
     there = torch.conv1d(x.transpose(1, 2), weight, layer.weigh.bias, padding=4, dilation=2)
-    torch.testing.assert_close(layer.around(x), there.transpose(1, 2)[:, 2:-2])
+    torch.testing.assert_close(layer.centred(x), there.transpose(1, 2)[:, 2:-2])
 
 
 def test_a_gated_convolution_by_hand() -> None:
@@ -100,7 +100,7 @@ def test_a_gated_convolution_by_hand() -> None:
     with torch.no_grad():
         bias.copy_(torch.tensor([0.1, 0.2, 0.3, 0.4]))
     real = torch.tensor([[[1.0], [1.0], [0.0]]])
-    found = gated.around(x, real)[0, 1]
+    found = gated.centred(x, real)[0, 1]
     a_and_b = weight @ torch.tensor([*normed[0], *normed[1], *normed[2]]) + bias
     torch.testing.assert_close(found, a_and_b[:2] * torch.sigmoid(a_and_b[2:]), rtol=1e-4, atol=0)
 
@@ -109,7 +109,7 @@ def test_a_gated_convolution_by_hand() -> None:
 def test_a_gated_convolution_keeps_the_scale() -> None:
     torch.manual_seed(0)
     gated = GatedConvolution(width=128, kernel=3, dropout=0.2)
-    h, _ = gated.onward(torch.randn(4, 50, 128), gated.convolution.begin(4))
+    h, _ = gated.causal(torch.randn(4, 50, 128), gated.convolution.begin(4))
     assert 0.7 < float(h.var()) < 1.6
 
 
@@ -134,7 +134,7 @@ def test_a_dilated_block_by_hand() -> None:
     inside = norm(block.narrow(norm(x)))
     taps = torch.cat([inside[0, 0], inside[0, 2], inside[0, 4]])
     expected = x[0, 2] + block.widen(norm(block.convolution.weigh(taps)))
-    torch.testing.assert_close(block.around(x, torch.ones(1, 5, 1))[0, 2], expected)
+    torch.testing.assert_close(block.centred(x, torch.ones(1, 5, 1))[0, 2], expected)
 
 
 def test_a_scaled_gradient() -> None:

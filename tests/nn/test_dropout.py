@@ -48,9 +48,9 @@ def test_adding_equals_dropping_then_adding() -> None:
     torch.testing.assert_close(fused_gradients, plain_gradients)
 
 
-def test_places_are_dropped_whole() -> None:
+def test_vectors_are_dropped_whole() -> None:
     torch.manual_seed(1)
-    dropped = Dropout(0.25).places(torch.ones(300, 200, 3))
+    dropped = Dropout(0.25).vectors(torch.ones(300, 200, 3))
     assert torch.equal(dropped[:, :, :1].expand_as(dropped), dropped)
     assert float((dropped == 0).float().mean()) == pytest.approx(0.25, abs=0.01)
     assert float(dropped.mean()) == pytest.approx(1.0, abs=0.01)
@@ -60,7 +60,7 @@ def test_nothing_is_dropped_outside_training() -> None:
     x = torch.randn(4, 4)
     dropout = Dropout(0.5).eval()
     assert dropout(x) is x
-    assert dropout.places(x) is x
+    assert dropout.vectors(x) is x
     assert torch.equal(dropout.add(x, x), x + x)
 
 

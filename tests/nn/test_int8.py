@@ -1,4 +1,4 @@
-"""Eight-bit products: near the exact ones, in every place where there is a linear map."""
+"""Eight-bit products: close to the exact ones, wherever there is a linear map."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from torch import nn
 
 from regard.data.batch import Padded
 from regard.models.transformer import TransformerConfig
-from regard.nn.fast.int8 import Int8Linear, Int8Projection, use_int8
+from regard.nn.fast.int8 import Int8Linear
+from regard.nn.fast.prepare import quantize
 from regard.search.beam import Beam
 
 
@@ -34,9 +35,9 @@ def test_no_exact_map_is_left_in_a_model_and_it_still_translates() -> None:
     model = TransformerConfig(layers=2, width=32, inner=48, heads=2).build(50, 50).eval()
     source = Padded.of([[7, 8, 9, 2], [4, 2]])
     before = model.generate(source, Beam(beam=2))
-    use_int8(model)
-    assert not any(isinstance(part, nn.Linear) for part in model.modules())
-    assert isinstance(model.output, Int8Projection)
-    after = model.generate(source, Beam(beam=2))
+    quantized = quantize(model)
+    assert not any(isinstance(part, nn.Linear) for part in quantized.modules())
+    assert any(isinstance(part, Int8Linear) for part in quantized.output.modules())
+    after = quantized.generate(source, Beam(beam=2))
     for exact, rough in zip(before, after, strict=True):
         assert abs(exact[0].score - rough[0].score) < 0.05

@@ -46,7 +46,7 @@ def build(
         max_length=2048,
         mixing=sizes,
     )
-    mixing = anatomy.self_attention(kind, number=1)
+    mixing = anatomy.self_attention(kind, 1, ("source", "source"))
     assert isinstance(mixing, SelfAttention)
     return mixing.eval()
 
@@ -142,7 +142,9 @@ def test_a_whole_line_equals_a_dense_reference(
 def test_reading_on_equals_a_dense_reference(kind: MixerKind, position: PositionKind) -> None:
     mixing, x = build(kind, position), some_input(2, 37)
     seen = seen_by(mixing, kind, torch.ones(2, 37, dtype=torch.bool), causal=True)
-    close(mixing.read(x, mixing.start(2), reading_of(2, 37))[0], dense(mixing, x, seen))
+    close(
+        mixing.read(x, mixing.start(torch.zeros(2)), reading_of(2, 37))[0], dense(mixing, x, seen)
+    )
 
 
 @pytest.mark.parametrize("causal", [False, True])
@@ -156,7 +158,7 @@ def test_linear_attention_equals_its_formula(causal: bool) -> None:
     mixed = weights / weights.sum(dim=-1, keepdim=True) @ value
     expected = mixing.output(mixed.transpose(1, 2).flatten(2))
     if causal:
-        close(mixing.read(x, mixing.start(2), reading_of(2, 150))[0], expected)
+        close(mixing.read(x, mixing.start(torch.zeros(2)), reading_of(2, 150))[0], expected)
     else:
         close(mixing(x, places)[places.real], expected[places.real])
 
@@ -175,7 +177,7 @@ def test_linformer_equals_its_formula(sharing: Any) -> None:
 
 
 def test_linformer_refuses_a_line_past_its_length() -> None:
-    with pytest.raises(RegardError, match=r"2049 pieces is longer than the 2048 places"):
+    with pytest.raises(RegardError, match=r"2049 pieces is longer than the 2048 positions"):
         build("linformer")(some_input(1, 2049), places_of([2049], 2049))
 
 
@@ -234,7 +236,7 @@ def no_source(rows: int) -> Padded:
 def test_a_memory_of_one_size() -> None:
     """However long the target: linear attention keeps sums, a window its last places."""
     for kind in ("linear", "window"):
-        mixing, memory = build(kind), build(kind).start(2)
+        mixing, memory = build(kind), build(kind).start(torch.zeros(2))
         sizes = []
         for start in range(0, 40, 10):
             reading = reading_of(2, 10, start)
@@ -252,7 +254,7 @@ def test_captured_weights_are_those_used(kind: MixerKind, causal: bool) -> None:
     places = places_of([37, 37 if causal else 18], 37)
     with capture(mixing) as weights:
         if causal:
-            mixing.read(x, mixing.start(2), reading_of(2, 37))
+            mixing.read(x, mixing.start(torch.zeros(2)), reading_of(2, 37))
         else:
             mixing(x, places)
     (found,) = weights["core"]
@@ -263,7 +265,7 @@ def test_captured_weights_are_those_used(kind: MixerKind, causal: bool) -> None:
     _, _, value = mixing._project(x, 0)
     mixed = mixing.output((found @ value).transpose(1, 2).flatten(2))
     if causal:
-        close(mixed, mixing.read(x, mixing.start(2), reading_of(2, 37))[0])
+        close(mixed, mixing.read(x, mixing.start(torch.zeros(2)), reading_of(2, 37))[0])
     else:
         close(mixed[places.real], mixing(x, places)[places.real])
 
@@ -273,11 +275,11 @@ def test_captured_weights_are_those_used(kind: MixerKind, causal: bool) -> None:
 def test_captured_weights_of_a_later_call_stand_at_their_places(kind: MixerKind) -> None:
     mixing, x = build(kind), some_input(2, 30)
     with capture(mixing) as weights:
-        memory = mixing.read(x, mixing.start(2), reading_of(2, 30))[1]
+        memory = mixing.read(x, mixing.start(torch.zeros(2)), reading_of(2, 30))[1]
         step = NextTokens(torch.full((2, 1), 5), 30, 2, torch.ones(2, 30, dtype=torch.bool))
         later = some_input(2, 1, seed=4)
         mixing.read(later, memory, step)
-        mixing.read(torch.cat([x, later], dim=1), mixing.start(2), reading_of(2, 31))
+        mixing.read(torch.cat([x, later], dim=1), mixing.start(torch.zeros(2)), reading_of(2, 31))
     _, found, expected = weights["core"]
     close(found, expected[:, :, -1:])
 
@@ -324,7 +326,7 @@ def in_encoder(mixing: SelfAttention, length: int) -> int:
 
 def in_decoder(mixing: SelfAttention, length: int) -> int:
     x, reading = some_input(2, length).requires_grad_(), reading_of(2, length)
-    return largest(lambda: mixing.read(x, mixing.start(2), reading)[0])
+    return largest(lambda: mixing.read(x, mixing.start(torch.zeros(2)), reading)[0])
 
 
 WIDE = MixerSizes(neighbourhood=32, block=16, global_blocks=1, random_blocks=1, projected=32)
@@ -409,7 +411,7 @@ def test_scores_can_be_left_unscaled() -> None:
     ("values", "sentence"),
     [
         ({"decoder_mixers": ["linformer"]}, "a linformer mixes whole lines"),
-        ({"mixers": ["linear"], "position": "shaw"}, "shaw positions compare two places"),
+        ({"mixers": ["linear"], "position": "shaw"}, "shaw positions compare two positions"),
         ({"mixers": ["full", "linformer"], "position": "alibi"}, "and a linformer mixer never"),
         ({"decoder_mixers": ["linear"], "position": "rotary"}, "rotary positions compare"),
         ({"mixers": ["full"] * 5}, "5 mixers are more than the 4 layers"),

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import pytest
 import torch
+from torch import Tensor
 from torch.nn import functional
 
-from regard.nn import output
-from regard.nn.output import Projection
+from regard.errors import UsageError
+from regard.nn.fast import loss as chunked
+from regard.nn.fast.loss import chunked_loss, plain_loss
+from regard.nn.output import Loss, Output, Projection
 from regard.nn.state import State
 
 
@@ -16,8 +19,8 @@ from regard.nn.state import State
 def test_loss_and_gradients_are_those_of_cross_entropy(
     smoothing: float, rows: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(output, "LEAST_ROWS", rows)
-    monkeypatch.setattr(output, "CHUNK", 1)
+    monkeypatch.setattr(chunked, "CHUNK_MIN_ROWS", rows)
+    monkeypatch.setattr(chunked, "CHUNK_SCORES", 1)
     torch.manual_seed(2)
     hidden = torch.randn(4, 9, 6, requires_grad=True)
     projection = Projection(torch.nn.Parameter(torch.randn(40, 6)), smoothing, 31)
@@ -39,6 +42,35 @@ def test_loss_and_gradients_are_those_of_cross_entropy(
         torch.autograd.grad(found.total * 0.3, sources),
         torch.autograd.grad(expected * 0.3, sources),
     )
+
+
+@pytest.mark.parametrize("smoothing", [0.0, 0.1])
+def test_the_chunked_loss_is_the_plain_one(
+    smoothing: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(chunked, "CHUNK_MIN_ROWS", 7)
+    monkeypatch.setattr(chunked, "CHUNK_SCORES", 1)
+    torch.manual_seed(2)
+    hidden = torch.randn(30, 6, requires_grad=True)
+    weight, target = torch.randn(40, 6, requires_grad=True), torch.randint(0, 40, (30,))
+    found, plain = (make(hidden, weight, target, smoothing) for make in (chunked_loss, plain_loss))
+    torch.testing.assert_close(found, plain)
+    torch.testing.assert_close(
+        torch.autograd.grad(found[0], [hidden, weight]),
+        torch.autograd.grad(plain[0], [hidden, weight]),
+    )
+
+
+def test_an_output_without_a_shortlist_says_so() -> None:
+    class Alone(Output):
+        def scores(self, hidden: Tensor, state: State) -> Tensor:
+            return hidden
+
+        def loss(self, hidden: Tensor, state: State, target: Tensor, mask: Tensor) -> Loss:
+            raise NotImplementedError
+
+    with pytest.raises(UsageError, match="remove --shortlist"):
+        Alone().narrow(torch.arange(3))
 
 
 def test_huge_scores_do_not_overflow() -> None:

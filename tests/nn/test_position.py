@@ -63,7 +63,7 @@ def test_learned_positions_end() -> None:
     model = build("learned")
     assert model.length_limit == 12
     encode(model, [5] * 12)
-    with pytest.raises(RegardError, match=r"13 pieces is longer than the 12 places"):
+    with pytest.raises(RegardError, match=r"13 pieces is longer than the 12 positions"):
         encode(model, [5] * 13)
 
 

@@ -120,7 +120,7 @@ def test_reading_backwards_is_reading_each_row_turned_round(kind: CellKind) -> N
     mask = torch.arange(T) < torch.tensor(lengths)[:, None]
     output = layer(x, reversed_positions(mask))
     ended = ends(output, mask, forwards=1)
-    there, back = (way.cell for way in layer.ways)
+    there, back = (way.cell for way in layer.directions)
     for row, length in enumerate(lengths):
         real = x[row : row + 1, :length]
         forwards, backwards = there.read(real)[0], back.read(real.flip(1))[0]

@@ -1,21 +1,40 @@
-"""Large products: by oneDNN where torch has it, which is faster than torch's own."""
+"""Large matrix products by oneDNN, where torch has it and it is faster than torch's own."""
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any, Optional
 
 import torch
 from torch import Tensor
 from torch.nn import functional
 
-AVAILABLE = torch.backends.mkldnn.is_available()
+ONEDNN_MIN_PRODUCT = 80_000_000
+"""Products with at least this many multiplications amortise oneDNN's per-shape planning."""
 
-LARGE = 80_000_000
-"""Multiplications of a product from which on it is worth that oneDNN plans for its shape."""
+
+def plain_product(rows: Tensor, matrix: Tensor, bias: Optional[Tensor] = None) -> Tensor:
+    """rows (..., K) times a matrix (N, K), plus a bias (N,), to (..., N)."""
+    product = rows @ matrix.t()
+    return product if bias is None else product + bias
+
+
+@cache
+def available() -> bool:
+    """Whether this build of torch has oneDNN's products; found out by trying a tiny one."""
+    if not torch.backends.mkldnn.is_available():
+        return False
+    try:
+        one = torch.ones(1, 1)
+        packed = torch.ops.mkldnn._reorder_linear_weight(one)
+        product = torch.ops.mkldnn._linear_pointwise(one, packed, None, "none", [], "")
+        return float(product) == 1.0
+    except (AttributeError, RuntimeError, NotImplementedError):
+        return False
 
 
 def pack(matrix: Tensor) -> Tensor:
-    """A matrix (N, K) in the order in memory that `times` likes best; of use for nothing else."""
+    """A matrix (N, K) in the memory layout that `times` prefers; of no other use."""
     if not _served(matrix):
         return by_input(matrix)
     packed: Tensor = torch.ops.mkldnn._reorder_linear_weight(matrix.detach().contiguous())
@@ -35,9 +54,15 @@ def times(rows: Tensor, matrix: Tensor, bias: Optional[Tensor] = None) -> Tensor
 
 
 def affine(x: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
-    """W x + b of x (..., K), with a gradient."""
-    large = AVAILABLE and torch.is_grad_enabled() and x.numel() * len(weight) >= LARGE
-    return _Affine.apply(x, weight, bias) if large else functional.linear(x, weight, bias)
+    """W x + b of x (..., K), with a gradient.
+
+    Weights that are being learned meet the same few large shapes again and again, which suits
+    oneDNN; frozen ones meet other shapes at each step of search.
+    """
+    large = weight.requires_grad and x.numel() * len(weight) >= ONEDNN_MIN_PRODUCT
+    if large and _served(x):
+        return _Affine.apply(x, weight, bias)
+    return functional.linear(x, weight, bias)
 
 
 class _Affine(torch.autograd.Function):
@@ -50,9 +75,9 @@ class _Affine(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         rows, weight = ctx.saved_tensors  # (M, K), (N, K)
-        slopes = gradients[0].flatten(0, -2).contiguous()  # (M, N)
-        of_rows = times(slopes, weight.t()).unflatten(0, gradients[0].shape[:-1])
-        return of_rows, slopes.t() @ rows, slopes.sum(dim=0)
+        grad = gradients[0].flatten(0, -2).contiguous()  # (M, N)
+        rows_grad = times(grad, weight.t()).unflatten(0, gradients[0].shape[:-1])
+        return rows_grad, grad.t() @ rows, grad.sum(dim=0)
 
 
 def by_input(matrix: Tensor) -> Tensor:
@@ -61,4 +86,4 @@ def by_input(matrix: Tensor) -> Tensor:
 
 
 def _served(x: Tensor) -> bool:
-    return AVAILABLE and x.dtype is torch.float32
+    return x.device.type == "cpu" and x.dtype is torch.float32 and available()

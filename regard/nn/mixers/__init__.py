@@ -1,4 +1,4 @@
-"""Ways for the places of a sequence to look at each other, one a file, and their settings."""
+"""Ways for the positions of a sequence to look at each other, one per file, and their settings."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Literal
 from pydantic import Field
 
 from regard.config import Settings
-from regard.nn.mixers.base import Mixer
+from regard.nn.mixers.base import Looks, Mixer
 from regard.nn.mixers.bigbird import BigBird, Pattern
 from regard.nn.mixers.full import FullAttention
 from regard.nn.mixers.linear import LinearAttention
@@ -17,7 +17,7 @@ from regard.nn.position import Position, PositionKind
 
 Looking = Literal["full", "window", "bigbird", "linear", "linformer"]
 MixerKind = Literal["none", "full", "window", "bigbird", "linear", "linformer"]
-"""How a layer mixes places; none: each keeps to itself."""
+"""How a layer mixes positions; none: it does not."""
 
 COMPARES_POSITIONS = ("rotary", "shaw", "alibi")
 BLIND_TO_POSITIONS = ("linear", "linformer")
@@ -26,12 +26,12 @@ BLIND_TO_POSITIONS = ("linear", "linformer")
 class MixerSizes(Settings):
     """Sizes that only one kind of mixer has."""
 
-    neighbourhood: int = Field(default=64, ge=1)  # window: half before a place, half after
-    block: int = Field(default=32, ge=1)  # bigbird: places in a block
+    neighbourhood: int = Field(default=64, ge=1)  # window: half before a position, half after
+    block: int = Field(default=32, ge=1)  # bigbird: positions in a block
     global_blocks: int = Field(default=1, ge=0)  # bigbird
     random_blocks: int = Field(default=2, ge=0)  # bigbird
-    projected: int = Field(default=64, ge=1)  # linformer: places that a line is projected to
-    sharing: Sharing = "heads"  # linformer: whose projections are one
+    projected: int = Field(default=64, ge=1)  # linformer: positions that a line is projected to
+    sharing: Sharing = "heads"  # linformer: what shares a projection
 
 
 def check_mixers(
@@ -46,14 +46,16 @@ def check_mixers(
             "bigbird, linear or none there"
         )
     if position == "syntax" and causal:
-        raise ValueError("syntax positions are those of a source, which a language model has not")
+        raise ValueError(
+            "syntax positions need the tree of a source, and a language model reads none"
+        )
     if position == "syntax" and set(kinds) - {"none", "full"}:
         raise ValueError("syntax positions compare all words of a tree: use the mixer full")
     blind = [kind for kind in kinds if kind in BLIND_TO_POSITIONS]
     if blind and position in COMPARES_POSITIONS:
         raise ValueError(
-            f"{position} positions compare two places, and a {blind[0]} mixer never does: use "
-            "sinusoidal, learned or none"
+            f"{position} positions compare two positions, and a {blind[0]} mixer never does: "
+            "use sinusoidal, learned or none"
         )
 
 
@@ -68,20 +70,22 @@ def build_mixer(
     heads: int,
     head_width: int,
     position: Position,
+    looks: Looks,
     scaled: bool,
     length: int,
     number: int,
 ) -> Mixer:
-    """`length` is the longest line, for linformer; `number` that of the layer."""
+    """`length` is the longest line, for linformer; `number` is that of the layer."""
     match kind:
         case "full":
-            return FullAttention(heads, head_width, position, scaled)
+            return FullAttention(heads, head_width, position, looks, scaled)
         case "window":
-            return WindowAttention(heads, head_width, position, scaled, sizes.neighbourhood)
+            nearby = sizes.neighbourhood
+            return WindowAttention(heads, head_width, position, looks, scaled, nearby)
         case "bigbird":
             pattern = Pattern(sizes.block, sizes.global_blocks, sizes.random_blocks, number)
-            return BigBird(heads, head_width, position, scaled, pattern)
+            return BigBird(heads, head_width, position, looks, scaled, pattern)
         case "linear":
-            return LinearAttention(heads, head_width)
+            return LinearAttention(heads, head_width, looks)
         case "linformer":
-            return Linformer(heads, scaled, sizes.projected, length, sizes.sharing)
+            return Linformer(heads, looks, scaled, sizes.projected, length, sizes.sharing)

@@ -1,12 +1,12 @@
-"""What is known of the places that a stack of layers reads in one call: made once, when a layer
-first asks, and then used by all layers."""
+"""What the layers of a stack are told of the positions they read in one call. It is computed when
+a layer first asks for it, and then used by all layers."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Optional
+from typing import Optional, Union
 
 import torch
 from torch import Tensor
@@ -21,11 +21,12 @@ Made = dict[Hashable, Tensor]
 class FullSequence:
     """A whole sequence, as an encoder reads it: real (B, S) is false at padding.
 
-    How far places are apart follows from the line, unless `apart` (B, 1, S, S) says otherwise.
+    Distances between positions follow from the line, unless `given_distance` (B, 1, S, S)
+    replaces them.
     """
 
     real: Tensor
-    apart: Optional[Tensor] = None
+    given_distance: Optional[Tensor] = None
     made: Made = field(default_factory=dict)
 
     def once(self, name: Hashable, make: Callable[[], Tensor]) -> Tensor:
@@ -41,20 +42,22 @@ class FullSequence:
 
     @cached_property
     def distance(self) -> Tensor:
-        """(S, S) or (B, 1, S, S) of full attention: the place of the key minus that of the query,
-        or what is told instead."""
-        return distances(self.real.shape[1]) if self.apart is None else self.apart
+        """(S, S) or (B, 1, S, S) of full attention: the position of the key minus that of the
+        query, or what was given instead."""
+        if self.given_distance is not None:
+            return self.given_distance
+        return distances(self.real.shape[1], self.real.device)
 
 
 @dataclass(frozen=True)
 class NextTokens:
-    """The next T tokens (B x copies, T) of each hypothesis, after `start` earlier ones.
+    """The next T ids (B x copies, T) of each hypothesis, after `start` earlier ones.
 
-    What the hypotheses of a sentence have read may stand side by side in columns, once a
-    sentence; `seen` (B x copies, columns) says which of those so far are a hypothesis's own.
+    What the hypotheses of a sentence have read may be kept side by side in columns, once per
+    sentence; `seen` (B x copies, columns) marks which of those so far are a hypothesis's own.
     """
 
-    tokens: Tensor
+    ids: Tensor
     start: int
     sentences: int
     seen: Tensor
@@ -68,30 +71,36 @@ class NextTokens:
 
     @property
     def length(self) -> int:
-        return self.tokens.shape[1]
+        return self.ids.shape[1]
 
     @property
-    def whole(self) -> bool:
-        """Nothing was read before, and there is one hypothesis a sentence."""
-        return self.start == 0 and len(self.tokens) == self.sentences
+    def is_full_sequence(self) -> bool:
+        """Nothing was read before, and there is one hypothesis per sentence."""
+        return self.start == 0 and len(self.ids) == self.sentences
 
     @property
     def is_single_step(self) -> bool:
-        """Every column is seen by the one place that is read: nothing need be hidden."""
-        return self.length == 1 and len(self.tokens) == self.sentences
+        """Every column is seen by the one position that is read: nothing needs to be hidden."""
+        return self.length == 1 and len(self.ids) == self.sentences
 
     @cached_property
     def real(self) -> Tensor:
-        """(R, T), false from the end of a line on, which is read in training alone."""
-        return (self.tokens != PAD) & (self.tokens != EOS)
+        """(R, T), false from the end of a line, which is read in training only."""
+        return (self.ids != PAD) & (self.ids != EOS)
+
+    @cached_property
+    def positions(self) -> Tensor:
+        """(T,): where the ids are in their sequence."""
+        return torch.arange(self.start, self.start + self.length, device=self.seen.device)
 
     @cached_property
     def mask(self) -> Tensor:
         """(B, 1, copies x T, columns + copies x T), added to scores: of the columns so far, a
-        place sees its hypothesis's own; of those added now, its own up to itself."""
+        position sees its hypothesis's own; of those added now, its own up to itself."""
         copies, length = len(self.seen) // self.sentences, self.length
-        own = torch.eye(copies, dtype=torch.bool)[:, None, :, None]  # (copies, 1, copies, 1)
-        new = (own & causal_mask(length)[None, :, None]).flatten(2)  # (copies, T, copies x T)
+        own = self._identity(copies)[:, None, :, None]  # (copies, 1, copies, 1)
+        causal = causal_mask(length, self.seen.device)
+        new = (own & causal[None, :, None]).flatten(2)  # (copies, T, copies x T)
         before = self.seen[:, None].expand(-1, length, -1)  # (B x copies, T, columns)
         both = torch.cat([before, new.repeat(self.sentences, 1, 1)], dim=2)
         return additive_mask(~both.reshape(self.sentences, 1, copies * length, -1))
@@ -101,27 +110,34 @@ class NextTokens:
         """The columns of each hypothesis once the T more are read: (R, columns + copies x T)."""
         if len(self.seen) == self.sentences:
             return self.seen.new_ones(self.sentences, self.seen.shape[1] + self.length)
-        own = torch.eye(len(self.seen) // self.sentences, dtype=torch.bool)
+        own = self._identity(len(self.seen) // self.sentences)
         own = own.repeat(self.sentences, 1).repeat_interleave(self.length, dim=1)
         return torch.cat([self.seen, own], dim=1)
 
+    def _identity(self, size: int) -> Tensor:
+        return torch.eye(size, dtype=torch.bool, device=self.seen.device)
+
     @cached_property
     def columns(self) -> Tensor:
-        """The column of each place, (R, start + T)."""
+        """The column of each position, (R, start + T)."""
         return self.own.nonzero()[:, 1].view(len(self.own), -1)
 
     @cached_property
     def distance(self) -> Tensor:
-        """(B, 1, copies x T, columns + copies x T): the place of the key minus that of the query.
+        """(B, 1, copies x T, columns + copies x T): the position of the key minus that of the
+        query.
 
-        A hypothesis has one column for each place, in order; what stands at others is hidden.
+        A hypothesis has one column per position, in order; the values at others are hidden.
         """
-        place = self.own.cumsum(dim=1)[:, None] - 1  # (R, 1, columns + copies x T)
-        query = torch.arange(self.start, self.start + self.length)[:, None]
-        return (place - query).reshape(self.sentences, 1, -1, place.shape[-1])
+        keys = self.own.cumsum(dim=1)[:, None] - 1  # (R, 1, columns + copies x T)
+        distance = keys - self.positions[:, None]
+        return distance.reshape(self.sentences, 1, -1, keys.shape[-1])
 
 
-def distances(length: int) -> Tensor:
-    """(T, T): the place of the key minus that of the query."""
-    places = torch.arange(length)
-    return places - places[:, None]
+Positions = Union[FullSequence, NextTokens]
+
+
+def distances(length: int, device: torch.device) -> Tensor:
+    """(T, T): the position of the key minus that of the query."""
+    positions = torch.arange(length, device=device)
+    return positions - positions[:, None]

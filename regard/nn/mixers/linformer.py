@@ -8,59 +8,57 @@ import torch
 from torch import Tensor, nn
 
 from regard.errors import RegardError
-from regard.nn.attention import fused, many, scale, weigh
-from regard.nn.mixers.base import Cache, Mixer
+from regard.nn.attention import attend
+from regard.nn.mixers.base import Cache, Looks, Mixer
 from regard.nn.mixers.context import FullSequence, NextTokens
 from regard.nn.position import Position
 
 Sharing = Literal["none", "heads", "keys"]
-"""Which heads project alike: none; all of them; all, and keys as values too."""
+"""What shares a projection: nothing; all heads; all heads, and keys with values."""
 
 
 class Linformer(Mixer):
-    """softmax(Q (E K)^T / sqrt(K)) (F V), where E and F (k, n) project the n places to k: time
+    """softmax(Q (E K)^T / sqrt(K)) (F V), where E and F (k, n) project the n positions to k: time
     and memory k n (Wang et al. 2020, arXiv 2006.04768).
 
-    A projection has a column for each place up to the longest line; a shorter one uses the first
+    A projection has a column per position up to the longest line; a shorter line uses the first
     of them, and padding counts as zero. It mixes a whole line at once, so it cannot be causal. A
-    probe gets weights times F: what each place's value counts for. As F has any sign these do not
-    sum to one.
+    probe gets weights times F: what each position's value counts for. As F has any sign these do
+    not sum to one.
     """
 
     def __init__(
-        self, heads: int, scaled: bool, places: int, length: int, sharing: Sharing
+        self, heads: int, looks: Looks, scaled: bool, projected: int, length: int, sharing: Sharing
     ) -> None:
-        super().__init__(Position())
-        self.scaled = scaled
+        super().__init__(Position(), looks, scaled)
         self.length = length
-        apart = heads if sharing == "none" else 1
+        separate = heads if sharing == "none" else 1
         projections = 1 if sharing == "keys" else 2
         # the variance of the paper's proof, which keeps products of keys as they are on average
-        drawn = torch.randn(projections, apart, places, length) * places**-0.5
+        drawn = torch.randn(projections, separate, projected, length) * projected**-0.5
         self.projections = nn.Parameter(drawn)
 
-    def forward(self, query: Tensor, key: Tensor, value: Tensor, places: FullSequence) -> Tensor:
+    def forward(self, query: Tensor, key: Tensor, value: Tensor, sequence: FullSequence) -> Tensor:
         length = key.shape[2]
         if length > self.length:
             raise RegardError(
-                f"A sequence of {length} pieces is longer than the {self.length} places this "
+                f"A sequence of {length} pieces is longer than the {self.length} positions this "
                 "model can project: shorten the line or train with a larger model.max_length."
             )
-        real = places.once("real", lambda: places.real[:, None, :, None].float())
+        real = sequence.once("real", lambda: sequence.real[:, None, :, None].to(key.dtype))
         of_keys, of_values = self.projections[0, ..., :length], self.projections[-1, ..., :length]
         key, value = of_keys @ (key * real), of_values @ (value * real)  # (B, H, k, K)
-        if self.probe is None and many(query):
-            return fused(query, key, value, None, False, self.scaled)
-        weights = weigh(scale(query, self.scaled), key, None)  # (B, H, S, k)
-        if self.probe is not None:
+        explicit = self.needs_weights(query)
+        mixed, weights = attend(query, key, value, None, self.scaled, explicit)
+        if self.probe is not None and weights is not None:  # (B, H, S, k)
             self.record_weights(weights @ (of_values * real.transpose(-1, -2)))
-        return weights @ value
+        return mixed
 
-    def start(self, rows: int) -> Cache:
+    def start(self, like: Tensor) -> Cache:
         raise RegardError(NOT_CAUSAL)
 
     def read(
-        self, query: Tensor, key: Tensor, value: Tensor, memory: Cache, reading: NextTokens
+        self, query: Tensor, key: Tensor, value: Tensor, cache: Cache, tokens: NextTokens
     ) -> tuple[Tensor, Cache]:
         raise RegardError(NOT_CAUSAL)
 
