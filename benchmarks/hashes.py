@@ -85,10 +85,13 @@ def tensors(path: Path) -> str:
 
 
 def said(*arguments: str, output: Path) -> str:
-    """The hash of what a command writes, or its exit code if it refuses."""
+    """The hash of what a command writes, or how it ended without writing anything."""
     output.unlink(missing_ok=True)
-    with redirect_stderr(io.StringIO()):
-        code = regard([*arguments, "--output", str(output)])
+    try:
+        with redirect_stderr(io.StringIO()):
+            code = regard([*arguments, "--output", str(output)])
+    except Exception as error:
+        return f"{type(error).__name__}"
     return digest(output.read_bytes()) if code == 0 else f"exit {code}"
 
 

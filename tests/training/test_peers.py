@@ -155,3 +155,8 @@ def test_what_went_wrong_in_a_peer_is_said_by_the_first(tmp_path: Path) -> None:
 
     with pytest.raises(RegardError, match="nowhere"):
         begin()
+
+
+def test_a_peer_can_notice_that_its_parent_is_gone_before_it_imports_torch() -> None:
+    code = "import sys, regard.peer; sys.exit('torch' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
