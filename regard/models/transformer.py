@@ -123,11 +123,11 @@ class TransformerEncoder(Encoder):
         self.norm = config.last_norm()
 
     def forward(self, source: Padded) -> Encoded:
-        positions = self.order.sequence(source)
+        sequence = self.order.sequence(source)
         x = self.order.add_depth(self.embedding(source.values), source)  # (B, S, D)
         for layer in self.layers:
-            x = layer(x, positions)
-        return Encoded(self.norm(x, positions), source.mask)
+            x = layer(x, sequence)
+        return Encoded(self.norm(x, sequence), source.mask)
 
 
 class TransformerDecoder(CausalDecoder[DecoderLayer]):

@@ -9,12 +9,14 @@ import pytest
 import torch
 from torch import Tensor
 
-from regard.data.batch import EOS, ROOT, Batch, Padded
+from regard.data.annotations import ANNOTATIONS
+from regard.data.batch import EOS, Batch, Padded
 from regard.errors import UsageError
 from regard.models.base import Family, Model, Writes
 from regard.models.example import EXAMPLE_SIZES
 from regard.models.weights import collect, install
 from regard.nn.embedding import Tying
+from regard.nn.fast.prepare import prepare_for_search
 from regard.nn.mixers.linformer import Linformer
 from regard.nn.probe import capture
 from regard.search.beam import Beam
@@ -37,7 +39,7 @@ def test_a_family_answers_what_it_is_asked(config: Family, model: Model) -> None
 def test_an_example_is_what_the_family_reads(config: Family, batch: Batch) -> None:
     assert len(batch) == len(batch.source.lengths) == 3
     assert (batch.source.values.shape[1] > 0) == config.reads_source
-    assert (batch.source.heads is not None) == config.reads_trees
+    assert list(batch.source.annotations) == [kind.name for kind in config.annotations]
     assert int(batch.target.values.max()) < TARGETS
     assert bool((batch.source.values < SOURCES).all())
     again, other = config.example(rows=3, seed=1), config.example(rows=3, seed=2)
@@ -83,10 +85,11 @@ def test_the_source_matters(config: Family, model: Model, batch: Batch) -> None:
 def test_padding_changes_nothing(model: Model, batch: Batch) -> None:
     def longer(side: Padded) -> Padded:
         more = torch.zeros(len(side.lengths), 4, dtype=torch.long)
-        heads = side.heads
-        if heads is not None:
-            heads = torch.cat([heads, torch.full_like(more, ROOT)], dim=1)
-        return Padded(torch.cat([side.values, more], dim=1), side.lengths, heads)
+        annotations = {
+            name: torch.cat([values, torch.full_like(more, ANNOTATIONS[name].fill)], dim=1)
+            for name, values in side.annotations.items()
+        }
+        return Padded(torch.cat([side.values, more], dim=1), side.lengths, annotations)
 
     length = batch.target.values.shape[1]
     padded = model.log_probabilities(Batch(longer(batch.source), longer(batch.target)))
@@ -100,6 +103,20 @@ def test_other_rows_change_nothing(model: Model, batch: Batch) -> None:
     for row in range(len(batch)):
         alone = model.log_probabilities(batch.rows(row, row + 1))[0]
         close(in_batch[row, : len(alone)], alone)
+
+
+@torch.no_grad()
+def test_a_model_prepared_for_search_gives_the_same_probabilities(
+    model: Model, batch: Batch
+) -> None:
+    prepared = prepare_for_search(model)
+    close(prepared.log_probabilities(batch), model.log_probabilities(batch))
+    for mine, theirs in zip(
+        prepared.generate(batch.source, Beam(beam=2)),
+        model.generate(batch.source, Beam(beam=2)),
+        strict=True,
+    ):
+        assert mine[0].tokens == theirs[0].tokens
 
 
 @torch.no_grad()

@@ -8,7 +8,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from regard.inspection.words import Side
 from toy import write_lines
 from untrained import untrained
 

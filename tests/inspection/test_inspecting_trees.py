@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from regard.inspection.snapshot import snapshot
 from toy import write_lines
 
 import regard
