@@ -442,7 +442,7 @@ def test_odd_lines_are_skipped_counted_and_never_shift_the_others(
     for part in ("empty", "NUL", "longer than", "byte order mark", "CRLF"):
         assert part in result.err, part
     run = Run.open(tmp_path / "run")
-    assert run.data["pairs"]["train"] == 37
+    assert run.facts("data")["pairs"]["train"] == 37
     decode = run.tokenizers().source.decode
     pairs = [run.store("train").pair(i) for i in range(37)]
     for ids, other in pairs:

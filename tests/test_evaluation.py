@@ -15,6 +15,8 @@ from regard.data.parallel import Parallel
 from regard.errors import RegardError, UsageError
 from regard.metrics.text import TextMetrics
 from regard.runs.folder import Run
+from regard.runs.load import load_predictor
+from regard.runs.snapshot import load_snapshots
 
 
 @pytest.fixture(scope="module")
@@ -78,7 +80,7 @@ def test_scores_of_pairs_sum_to_the_perplexity(folder: Path) -> None:
 def test_validation_heeds_how_long_targets_may_be(tmp_path: Path) -> None:
     own = ("search.max_length_ratio=0.01", "search.max_length_extra=3", "training.validate_every=1")
     run = train_small(tmp_path / "run", write_corpus(tmp_path), *own, steps=2)
-    outputs = [each["output"] for kept in run.snapshots() for each in kept["sentences"]]
+    outputs = [each["output"] for kept in load_snapshots(run) for each in kept["sentences"]]
     assert max(len(output.split()) for output in outputs) == 2  # and the end
 
 
@@ -107,4 +109,4 @@ def test_damaged_weights_are_never_used(folder: Path, tmp_path: Path) -> None:
     data[len(data) // 2] ^= 4
     weights.write_bytes(data)
     with pytest.raises(RegardError, match="No checkpoint"):
-        Run.open(run).predictor(say=lambda text: None)
+        load_predictor(Run.open(run), say=lambda text: None)

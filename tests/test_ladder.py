@@ -43,6 +43,7 @@ from regard.metrics.text import TextMetrics
 from regard.predict import Predictor
 from regard.recipes import RECIPES, Config
 from regard.runs.folder import Run
+from regard.runs.load import build_model
 from regard.search.beam import Beam
 
 pytestmark = pytest.mark.usefixtures("short_timings")
@@ -184,9 +185,7 @@ def test_the_numbers_are_those_of_evaluate(folder: Path, told: dict[str, Any]) -
         assert row["metric"] == "BLEU"
         total = sum(total for total, _ in regard.score(path, data))
         assert row["word_perplexity"] == pytest.approx(math.exp(-total / units))
-        assert row["parameters"] == sum(
-            p.numel() for p in Run.open(path).build_model().parameters()
-        )
+        assert row["parameters"] == sum(p.numel() for p in build_model(Run.open(path)).parameters())
     first, second = (row["beam"]["value"] for row in told["variants"])
     assert min(first, second) > 0  # both have learned something
     assert first != second

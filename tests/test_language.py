@@ -28,6 +28,7 @@ from regard.models.base import Model
 from regard.models.language import LanguageConfig
 from regard.predict import Predictor
 from regard.runs.folder import Run
+from regard.runs.load import build_model, load_predictor
 from regard.search.beam import Beam
 
 ATTENTION = ("model.layers=2", "model.inner=32", "model.heads=2")
@@ -142,7 +143,7 @@ def test_without_files_the_validation_data_is_used(folder: Path, command: Comman
     given = regard.evaluate(folder / "language", Parallel(target=folder / "valid"))
     assert regard.evaluate(folder / "language") == given
     held_out = command("score", folder / "language_rnn")[1]
-    assert len(held_out) == Run.open(folder / "language_rnn").data["pairs"]["valid"] == 20
+    assert len(held_out) == Run.open(folder / "language_rnn").facts("data")["pairs"]["valid"] == 20
 
 
 def test_by_the_word_it_does_not_matter_how_words_are_cut(folder: Path, tmp_path: Path) -> None:
@@ -224,7 +225,9 @@ def test_a_line_is_gone_on_from_and_kept(recipe: str, folder: Path, command: Com
 
 
 def test_the_best_are_the_lines_that_can_follow_with_their_probability(folder: Path) -> None:
-    predictor = Run.open(folder / "language").predictor(Beam(beam=5, best=5, length_penalty=0.0))
+    predictor = load_predictor(
+        Run.open(folder / "language"), Beam(beam=5, best=5, length_penalty=0.0)
+    )
     (found,) = predictor.predict(["bee cat"])
     texts = [choice.text for choice in found.best]
     assert set(texts[:4]) == {
@@ -241,7 +244,7 @@ def test_a_long_beginning_is_not_cut_off(folder: Path) -> None:
     long = " ".join(["ant bee cat"] * 40)
     run = Run.open(folder / "language")
     for search in (run.config.search, Beam(beam=1, max_length_ratio=1.0, max_length_extra=1)):
-        assert run.predictor(search)(long).startswith(long)
+        assert load_predictor(run, search)(long).startswith(long)
 
 
 def test_beyond_the_places_it_has_learned_nothing_is_read(
@@ -291,7 +294,7 @@ def test_the_data_of_a_language_model_raises_no_false_alarm(
     assert code == 0
     assert "400" in said
     run = Run.open(tmp_path / "run")
-    (note,) = run.data["notes"]
+    (note,) = run.facts("data")["notes"]
     assert note.startswith("Held out 20 of 400 pairs")
     sides = run.tokenizers()
     assert sides.joint
@@ -406,7 +409,7 @@ def test_a_translators_tokenizer_can_be_used(folder: Path, tmp_path: Path) -> No
     """So that a language model can score what a translator of another run writes."""
     Tokenizers(Words(["x"]), Words([*WORDS, "yak"])).save(tmp_path)
     run = train(tmp_path / "run", target=folder / "train", tokenizer=tmp_path)
-    model: Model = run.build_model()
+    model: Model = build_model(run)
     assert not model.reads_source
     lines = [("", "ant bee"), ("", "yak")]
     assert [count for _, count in regard.load(run.path).score(lines)] == [3, 2]

@@ -20,6 +20,7 @@ import regard
 from regard.errors import RegardError, UsageError
 from regard.predict import POOL_MIN_LINES, WINDOW, Predictor
 from regard.processes.pool import ITEMS_AHEAD, worker_map
+from regard.runs.load import load_predictor
 
 
 @pytest.fixture(scope="module")
@@ -109,7 +110,7 @@ def test_only_the_beginning_of_an_endless_line_is_read_and_counted(predictor: Pr
 def test_a_prefix_with_more_pieces_than_there_are_places_is_refused(tmp_path: Path) -> None:
     own = ("model.position=learned", "model.max_length=8")
     run = train_small(tmp_path / "run", write_corpus(tmp_path), *own, steps=1)
-    predictor = run.predictor()
+    predictor = load_predictor(run)
     (found,) = predictor.predict(["ant"], ["HEN " * 7])
     assert found.text == " ".join(["HEN"] * 7)
     for pieces in (8, 9, 30):

@@ -20,7 +20,9 @@ from regard.data.parallel import Parallel
 from regard.data.store import Store
 from regard.errors import RegardError, UsageError
 from regard.files import writing
+from regard.runs.facts import describe
 from regard.runs.folder import Run
+from regard.runs.load import load_model, load_predictor
 from regard.runs.train import Trainer
 from regard.training.timing import seconds_per_step
 
@@ -196,7 +198,7 @@ def test_a_beginning_that_was_cut_off_is_begun_again(
     run = train_small(tmp_path / "run", corpus, *settings, steps=2)
     assert saved_steps(run.path) == [2]
     assert strays(run.path) == []
-    assert run.data["pairs"] == {"train": 120, "valid": 20}
+    assert run.facts("data")["pairs"] == {"train": 120, "valid": 20}
 
 
 def test_a_kill_while_the_config_is_written_does_not_make_the_folder_somebody_elses(
@@ -228,7 +230,7 @@ def test_a_folder_that_cannot_be_written_has_a_shortlist_all_the_same(
         raise PermissionError(13, "Permission denied")
 
     monkeypatch.setattr("regard.runs.folder.writing", refuse)
-    assert Run.open(run).predictor(shortlist=3)(["ant"])
+    assert load_predictor(Run.open(run), shortlist=3)(["ant"])
     assert not (run / "likely.npy").exists()
 
 
@@ -403,18 +405,18 @@ def test_damage_to_any_file_never_ends_in_a_traceback(
 
 
 def test_facts_tell_what_is_in_a_run(finished: Path) -> None:
-    facts = Run.open(finished).facts()
+    facts = describe(Run.open(finished))
     assert facts["model"] == "transformer"
     assert facts["pairs"] == {"train": 120, "valid": 20}
     assert facts["steps"] == facts["trained_to"] == facts["used_checkpoint"] == 8
     assert facts["vocabulary"] == {"source": 20, "target": 12}
     assert facts["validation"]["step"] == 8
-    model, _ = Run.open(finished).model()
+    model, _ = load_model(Run.open(finished))
     assert facts["parameters"] == sum(each.numel() for each in model.parameters())
 
 
 def test_a_run_without_a_checkpoint_says_so(run: Path) -> None:
     shutil.rmtree(run / "checkpoints")
-    assert Run.open(run).facts()["used_checkpoint"] is None
+    assert describe(Run.open(run))["used_checkpoint"] is None
     with pytest.raises(RegardError, match="no checkpoint yet"):
         regard.load(run)

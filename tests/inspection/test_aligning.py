@@ -167,7 +167,7 @@ def test_without_a_gold_heads_are_chosen_once_by_agreement(
     files = ["--source", able / "test.source", "--target", able / "test.target"]
     assert command("align", run, *files) == 0
     assert "both directions agree" in capsys.readouterr().err
-    assert Run.open(run).alignment_heads is not None
+    assert Run.open(run).facts("heads")
     assert command("align", run, *files) == 0
     assert "both directions agree" not in capsys.readouterr().err
 

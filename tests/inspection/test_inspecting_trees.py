@@ -22,7 +22,8 @@ from regard.inspection.aligning import align, choose, read_pairs
 from regard.inspection.alignment import AttentionHeads
 from regard.inspection.look import look
 from regard.runs.folder import Run
-from regard.runs.snapshot import snapshot
+from regard.runs.load import load_predictor
+from regard.runs.snapshot import load_snapshots, snapshot
 
 Sides = tuple[Line, Line]
 
@@ -130,7 +131,7 @@ def test_heads_are_chosen_by_the_validation_trees(
 
     monkeypatch.setattr(aligning, "choose", telling)
     experiment = Run.open(run)
-    aligning.run_heads(experiment, experiment.predictor(), lambda text: None)
+    aligning.run_heads(experiment, load_predictor(experiment), lambda text: None)
     (read,) = given
     assert [source.text for source, _ in read] == lines(trees / "valid.en")
     assert [list(source.tree) for source, _ in read] == numbers(trees / "valid.trees")
@@ -211,7 +212,7 @@ def test_what_does_not_fit_is_said_before_any_work(
 
 
 def test_snapshots_show_the_attention_by_trees(trees: Path) -> None:
-    kept = [each["sentences"] for each in Run.open(trees / "run").snapshots()]
+    kept = [each["sentences"] for each in load_snapshots(Run.open(trees / "run"))]
     shown = [sentence for sentences in kept for sentence in sentences if sentence["output"]]
     assert shown
     assert all(sentence["attention"] for sentence in shown)

@@ -23,6 +23,7 @@ from regard.data.store import by_length
 from regard.errors import RegardError
 from regard.models.base import Model
 from regard.runs.folder import Run
+from regard.runs.load import build_model
 
 Corpus = dict[str, Path]
 Change = Callable[[Model], None]
@@ -69,7 +70,7 @@ def spoil(module_name: str, step: int, value: float) -> Change:
 
 def parts(run: Run) -> list[str]:
     """The modules of which a training pass asks the output."""
-    model = run.build_model().train()
+    model = build_model(run).train()
     asked: list[str] = []
     for name, module in model.named_modules():
         if name and not [*module.children()]:
