@@ -13,6 +13,7 @@ from typing import Any, Optional
 
 import regard
 from regard.runs.folder import Run
+from regard.runs.load import build_model
 
 
 @dataclass(frozen=True)
@@ -80,7 +81,7 @@ def measure(
 
 
 def parameters(run: Run) -> int:
-    return sum(parameter.numel() for parameter in run.build_model().parameters())
+    return sum(parameter.numel() for parameter in build_model(run).parameters())
 
 
 def by_length(test: Path, outputs: Sequence[str]) -> dict[str, dict[str, float]]:

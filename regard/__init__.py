@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 if TYPE_CHECKING:
     from regard.data.line import Line
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from regard.inspection.look import look
     from regard.ladders.ladder import ladder
     from regard.runs.evaluate import compare, evaluate, score
-    from regard.runs.folder import load
+    from regard.runs.load import load
     from regard.runs.train import train
 
 __all__ = [
@@ -38,7 +38,7 @@ _HOMES = {
     "ladder": "regard.ladders.ladder",
     "compare": "regard.runs.evaluate",
     "evaluate": "regard.runs.evaluate",
-    "load": "regard.runs.folder",
+    "load": "regard.runs.load",
     "look": "regard.inspection.look",
     "score": "regard.runs.evaluate",
     "train": "regard.runs.train",

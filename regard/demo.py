@@ -9,7 +9,7 @@ from rich.console import Console
 from regard.corpora import grammar
 from regard.data.parallel import Parallel
 from regard.predict import Predictor
-from regard.runs.folder import Run
+from regard.runs.load import load
 from regard.runs.train import train
 
 PAIRS = 60_000
@@ -51,7 +51,7 @@ def run_demo(folder: Path) -> None:
         settings=SETTINGS,
     )
     with console.status("translating sentences it has never seen"):
-        predictor = Run.open(run_folder).predictor()
+        predictor = load(run_folder)
         exact, pronouns = measure(predictor, corpus.test)
     console.print(f"\nOn {len(corpus.test):,} sentences it has never seen:")
     console.print(f"  exactly right      {exact:.1%}")

@@ -37,7 +37,7 @@ def command(
     return [sys.executable, *several, str(SCRIPT), *arguments]
 
 
-def begin(
+def launch(
     run: Path, corpus: Corpus, ranks: int, *settings: str, restarts: int = 1
 ) -> subprocess.Popen[str]:
     environment = {**os.environ, "GRADIENTS": str(run) + ".gradients", "OMP_NUM_THREADS": "1"}

@@ -442,7 +442,7 @@ def test_odd_lines_are_skipped_counted_and_never_shift_the_others(
     for part in ("empty", "NUL", "longer than", "byte order mark", "CRLF"):
         assert part in result.err, part
     run = Run.open(tmp_path / "run")
-    assert run.data["pairs"]["train"] == 37
+    assert run.facts("data")["pairs"]["train"] == 37
     decode = run.tokenizers().source.decode
     pairs = [run.store("train").pair(i) for i in range(37)]
     for ids, other in pairs:
@@ -479,7 +479,7 @@ def test_garbage_an_empty_file_and_endless_lines_on_standard_input(
     assert long.code == 0
     assert len(long.lines) == 2
     assert long.lines[1] == "BEE"
-    assert "Only the first 1000 pieces of 1 long lines were read" in long.err
+    assert "Truncated 1 long lines to their first 1000 pieces" in long.err
 
 
 def test_words_never_seen_and_odd_characters_are_translated_somehow(

@@ -8,12 +8,15 @@ from pathlib import Path
 
 import pytest
 import sacrebleu
-from toy import ABLE, train_small, write_corpus, write_lines
+from toy import ABLE, parallel, train_small, write_corpus, write_lines
 
 import regard
+from regard.data.parallel import Parallel
 from regard.errors import RegardError, UsageError
 from regard.metrics.text import TextMetrics
 from regard.runs.folder import Run
+from regard.runs.load import load_predictor
+from regard.runs.snapshot import load_snapshots
 
 
 @pytest.fixture(scope="module")
@@ -21,16 +24,23 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("evaluation")
     corpus = write_corpus(folder, pairs=400)
     regard.train(
-        "lstm_attention", run=folder / "able", steps=120, settings=ABLE, quiet=True, **corpus
+        "lstm_attention",
+        run=folder / "able",
+        steps=120,
+        settings=ABLE,
+        quiet=True,
+        **parallel(corpus),
     )
     train_small(folder / "weak", corpus, steps=2)
     return folder
 
 
+def written(folder: Path) -> Parallel:
+    return Parallel(folder / "test.source", folder / "test.target")
+
+
 def test_a_run_is_evaluated_on_files_or_on_its_validation_data(folder: Path) -> None:
-    result = regard.evaluate(
-        folder / "able", source=folder / "test.source", target=folder / "test.target"
-    )
+    result = regard.evaluate(folder / "able", written(folder))
     assert result["exact"] > 80
     assert result["BLEU"] > 80
     assert len(result.outputs) == 30
@@ -45,17 +55,13 @@ def test_a_tsv_file_is_as_good_as_two_files(folder: Path, tmp_path: Path) -> Non
     targets = (folder / "test.target").read_text().splitlines()
     rows = (f"{source}\t{target}" for source, target in zip(sources, targets, strict=True))
     pairs = write_lines(tmp_path / "test.tsv", rows)
-    by_tsv = regard.evaluate(folder / "able", pairs=pairs)
-    by_files = regard.evaluate(
-        folder / "able", source=folder / "test.source", target=folder / "test.target"
-    )
+    by_tsv = regard.evaluate(folder / "able", Parallel(pairs=pairs))
+    by_files = regard.evaluate(folder / "able", written(folder))
     assert by_tsv == by_files
 
 
 def test_the_reported_scores_are_those_of_sacrebleu(folder: Path) -> None:
-    result = regard.evaluate(
-        folder / "weak", source=folder / "test.source", target=folder / "test.target"
-    )
+    result = regard.evaluate(folder / "weak", written(folder))
     references = [(folder / "test.target").read_text().splitlines()]
     outputs = list(result.outputs)
     assert result["BLEU"] == pytest.approx(sacrebleu.corpus_bleu(outputs, references).score)
@@ -65,16 +71,16 @@ def test_the_reported_scores_are_those_of_sacrebleu(folder: Path) -> None:
 
 
 def test_scores_of_pairs_sum_to_the_perplexity(folder: Path) -> None:
-    files = {"source": folder / "test.source", "target": folder / "test.target"}
-    scored = regard.score(folder / "able", **files)
+    scored = regard.score(folder / "able", written(folder))
     mean = sum(total for total, _ in scored) / sum(count for _, count in scored)
-    assert regard.evaluate(folder / "able", **files)["perplexity"] == pytest.approx(math.exp(-mean))
+    found = regard.evaluate(folder / "able", written(folder))
+    assert found["perplexity"] == pytest.approx(math.exp(-mean))
 
 
 def test_validation_heeds_how_long_targets_may_be(tmp_path: Path) -> None:
     own = ("search.max_length_ratio=0.01", "search.max_length_extra=3", "training.validate_every=1")
     run = train_small(tmp_path / "run", write_corpus(tmp_path), *own, steps=2)
-    outputs = [each["output"] for kept in run.snapshots() for each in kept["sentences"]]
+    outputs = [each["output"] for kept in load_snapshots(run) for each in kept["sentences"]]
     assert max(len(output.split()) for output in outputs) == 2  # and the end
 
 
@@ -103,4 +109,4 @@ def test_damaged_weights_are_never_used(folder: Path, tmp_path: Path) -> None:
     data[len(data) // 2] ^= 4
     weights.write_bytes(data)
     with pytest.raises(RegardError, match="No checkpoint"):
-        Run.open(run).predictor(say=lambda text: None)
+        load_predictor(Run.open(run), say=lambda text: None)

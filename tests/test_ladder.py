@@ -8,7 +8,6 @@ import math
 import time
 import xml.etree.ElementTree as ElementTree
 from collections.abc import Callable
-from functools import partial
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -20,6 +19,7 @@ from toy import (
     SMALL,
     at_step,
     crash,
+    parallel,
     saved_steps,
     some_lines,
     tensors,
@@ -31,6 +31,8 @@ from toy import (
 
 import regard
 from regard.cli import main
+from regard.data.line import Line, Pair
+from regard.data.parallel import Parallel
 from regard.errors import Interrupted, RegardError, UsageError
 from regard.ladders import ladder as laddering
 from regard.ladders import measure as measuring
@@ -39,8 +41,9 @@ from regard.ladders.report import VariantResult, write_report
 from regard.ladders.variants import DEFAULT_RECIPES, Variant, read_variants
 from regard.metrics.text import TextMetrics
 from regard.predict import Predictor
-from regard.recipes import RECIPES
+from regard.recipes import RECIPES, Config
 from regard.runs.folder import Run
+from regard.runs.load import build_model
 from regard.search.beam import Beam
 
 pytestmark = pytest.mark.usefixtures("short_timings")
@@ -59,7 +62,7 @@ def ladder(
     """In this process, with the test files unless others are given."""
     tests = {f"test_{side}": folder / f"test.{side}" for side in ("source", "target")}
     chosen = {"metrics": QUICK, "quiet": True, "say": silent, **tests, **corpus, **more}
-    return regard.ladder(variants, **chosen)
+    return regard.ladder(variants, **parallel(chosen))
 
 
 def again(folder: Path, **more: Any) -> list[VariantResult]:
@@ -71,6 +74,11 @@ def again(folder: Path, **more: Any) -> list[VariantResult]:
     }
     chosen = {"output": folder / "out", "steps": 40, "settings": ABLE, **more}
     return ladder(VARIANTS, folder, corpus, **chosen)
+
+
+def measured(sources: list[str]) -> measuring.TestSet:
+    lines = enumerate(sources, 1)
+    return measuring.TestSet([Pair(n, Line(line), Line(turned(line))) for n, line in lines], "")
 
 
 def no_measuring(*arguments: Any) -> Measurement:
@@ -163,26 +171,21 @@ def test_the_markdown_has_a_line_for_each_variant_in_both_tables(folder: Path) -
 
 
 def test_the_numbers_are_those_of_evaluate(folder: Path, told: dict[str, Any]) -> None:
-    files: dict[str, Any] = {
-        "source": folder / "test.source",
-        "target": folder / "test.target",
-    }
+    data = Parallel(folder / "test.source", folder / "test.target")
     lines = (folder / "test.target").read_text().splitlines()
     units = sum(len(line.split()) + 1 for line in lines)
     for row in told["variants"]:
         path = folder / "out" / row["name"]
         for name, beam in (("greedy", 1), ("beam", 5)):
-            result = regard.evaluate(path, search=Beam(beam=beam), metrics=QUICK, **files)
+            result = regard.evaluate(path, data, search=Beam(beam=beam), metrics=QUICK)
             bleu = result.scores[0]
             assert row[name] == {"value": bleu.value, "margin": bleu.margin}
             assert row["perplexity"] == pytest.approx(result["perplexity"])
         assert row["signature"] == bleu.signature
         assert row["metric"] == "BLEU"
-        total = sum(total for total, _ in regard.score(path, **files))
+        total = sum(total for total, _ in regard.score(path, data))
         assert row["word_perplexity"] == pytest.approx(math.exp(-total / units))
-        assert row["parameters"] == sum(
-            p.numel() for p in Run.open(path).build_model().parameters()
-        )
+        assert row["parameters"] == sum(p.numel() for p in build_model(Run.open(path)).parameters())
     first, second = (row["beam"]["value"] for row in told["variants"])
     assert min(first, second) > 0  # both have learned something
     assert first != second
@@ -191,9 +194,8 @@ def test_the_numbers_are_those_of_evaluate(folder: Path, told: dict[str, Any]) -
 def test_lines_that_are_not_read_whole_have_no_perplexity_per_word(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(measuring, "Predictor", partial(Predictor, length_limit=3))
-    lines = [f"{line} hen hen hen" for line in some_lines(20, seed=6)]
-    known = measuring.TestSet(lines, [turned(line) for line in lines], "")
+    monkeypatch.setattr(Config, "length_limit", 3)
+    known = measured([f"{line} hen hen hen" for line in some_lines(20, seed=6)])
     row = measuring.measure(Run.open(folder / "out" / "able"), known, QUICK, silent)
     assert row.word_perplexity is None
     assert row.perplexity > 1
@@ -209,8 +211,7 @@ def test_decoding_is_timed_as_translate_does_it(
         return made[-1]
 
     monkeypatch.setattr(measuring, "Predictor", make)
-    sources = some_lines(20, seed=6)
-    known = measuring.TestSet(sources, [turned(line) for line in sources], "")
+    known = measured(some_lines(20, seed=6))
     measuring.measure(Run.open(folder / "out" / "able"), known, QUICK, silent)
     assert [(each.search.beam, each.search.gives_probabilities) for each in made] == [
         (1, False),
@@ -230,7 +231,7 @@ def test_buckets_are_scored_by_their_own_lines(folder: Path, told: dict[str, Any
         "source": folder / "test.source",
         "target": folder / "test.target",
     }
-    outputs = regard.evaluate(folder / "out" / "able", metrics=QUICK, **files).outputs
+    outputs = regard.evaluate(folder / "out" / "able", Parallel(**files), metrics=QUICK).outputs
     sources, references = (path.read_text().splitlines() for path in files.values())
     row = told["variants"][1]
     assert len(row["by_length"]) > 1
@@ -416,9 +417,9 @@ def test_variants_share_the_tokenizer_unless_they_want_another(
 ) -> None:
     given: list[Any] = []
 
-    def note(recipe: str, *, tokenizer: Any, **options: Any) -> Run:
+    def note(recipe: str, data: Parallel, *, tokenizer: Any, **options: Any) -> Run:
         given.append(tokenizer)
-        return regard.train(recipe, tokenizer=tokenizer, **options)
+        return regard.train(recipe, data, tokenizer=tokenizer, **options)
 
     monkeypatch.setattr(laddering, "train", note)
     monkeypatch.setattr(laddering, "measure", lambda *arguments: a_row(10.0))
@@ -612,14 +613,14 @@ def translator() -> tuple[list[list[str]], Callable[[list[str]], list[str]]]:
 
 def test_decoding_is_timed_on_every_line_in_full_batches(translator: Any) -> None:
     batches, translate = translator
-    lines = ["x" * number for number in range(1, 11)]
+    lines = [Line("x" * number) for number in range(1, 11)]
     speed = decoding_speed(translate, lines, 4)
     assert {len(batch) for batch in batches} == {4}
     assert {line for batch in batches[1:] for line in batch} == set(lines)
-    assert all(len(batch[-1]) - len(batch[0]) <= 4 for batch in batches)
+    assert all(len(batch[-1].text) - len(batch[0].text) <= 4 for batch in batches)
     assert len(batches) == 1 + 3
     assert 0 < speed <= 4 / 0.002
-    assert decoding_speed(translate, ["x"], 64) > 0
+    assert decoding_speed(translate, [Line("x")], 64) > 0
     assert [len(batch) for batch in batches[4:]] == [64] * 4
 
 
@@ -628,12 +629,12 @@ def test_decoding_is_timed_for_a_limited_time(
 ) -> None:
     batches, translate = translator
     monkeypatch.setattr(measuring, "TIMING_MAX_SECONDS", 0.05)
-    speed = decoding_speed(translate, ["x"] * 1000, 1)
+    speed = decoding_speed(translate, [Line("x")] * 1000, 1)
     assert 1 + 3 <= len(batches) <= 1 + 26
     assert speed <= 500
     monkeypatch.setattr(measuring, "TIMING_MAX_SECONDS", 0.0)
     del batches[:]
-    decoding_speed(translate, ["x"] * 1000, 1)
+    decoding_speed(translate, [Line("x")] * 1000, 1)
     assert len(batches) == 1 + 3
 
 

@@ -9,11 +9,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from toy import SMALL, at_step, crash, write_lines
+from toy import SMALL, at_step, crash, parallel, write_lines
 
 import regard
 from regard.cli import main
 from regard.corpora import grammar
+from regard.data.line import Line
 from regard.errors import UsageError
 from regard.ladders import ladder as laddering
 from regard.ladders import measure as measuring
@@ -42,7 +43,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def files(folder: Path, *parts: str) -> dict[str, Path]:
     """Those of some parts, as `regard.ladder` takes them."""
-    kinds = {"source": "en", "target": "de", "source_heads": "trees"}
+    kinds = {"source": "en", "target": "de", "trees": "trees"}
     prefixes = {"train": "", "valid": "valid_", "test": "test_"}
     return {
         f"{prefixes[part]}{name}": folder / f"{part}.{ending}"
@@ -55,25 +56,24 @@ def ladder(
     output: Path, given: dict[str, Path], variants: list[str] = VARIANTS, **more: Any
 ) -> list[VariantResult]:
     chosen = {"steps": 10, "settings": SOME, "metrics": QUICK, "quiet": True, **more}
-    return regard.ladder(variants, output=output, say=lambda text: None, **{**given, **chosen})
+    return regard.ladder(
+        variants, output=output, say=lambda text: None, **parallel({**given, **chosen})
+    )
 
 
 class Watched(Predictor):
-    """Keeps the lines that it is given, and their heads."""
+    """Keeps the lines that it is given, with their trees."""
 
-    seen: list[tuple[str, Any]]
+    seen: list[Line]
 
-    def predict(self, lines: Any, *others: Any, heads: Any = None) -> Any:
-        self._keep(lines, heads)
-        return super().predict(lines, *others, heads=heads)
+    def predict(self, lines: Any, *others: Any) -> Any:
+        self.seen += lines
+        return super().predict(lines, *others)
 
-    def score(self, pairs: Any, heads: Any = None) -> Any:
+    def score(self, pairs: Any) -> Any:
         pairs = list(pairs)
-        self._keep([source for source, _ in pairs], heads)
-        return super().score(pairs, heads)
-
-    def _keep(self, lines: list[str], heads: Any) -> None:
-        self.seen += zip(lines, heads or [None] * len(lines), strict=True)
+        self.seen += [source for source, _ in pairs]
+        return super().score(pairs)
 
 
 @pytest.fixture
@@ -91,8 +91,8 @@ def trees(folder: Path, part: str) -> Trees:
     return dict(zip(sources, numbers, strict=True))
 
 
-def must_be_in_step(seen: list[tuple[str, Any]], right: Trees, lines: int) -> None:
-    """Every line was read without heads by the first variant and with its own by the second."""
+def must_be_in_step(seen: list[Line], right: Trees, lines: int) -> None:
+    """Every line was read without a tree by the first variant and with its own by the second."""
     assert len({line for line, _ in seen}) == lines
     assert all(heads is None or tuple(heads) == right[line] for line, heads in seen)
     assert sum(heads is None for _, heads in seen) >= 4 * lines
@@ -102,7 +102,7 @@ def must_be_in_step(seen: list[tuple[str, Any]], right: Trees, lines: int) -> No
 def must_be_of_evaluate(output: Path, given: dict[str, Path]) -> None:
     """The numbers of both variants are those of `evaluate`, with heads for the second alone."""
     plain, syntax = json.loads((output / "ladder.json").read_text())["variants"]
-    without = {name: path for name, path in given.items() if name != "source_heads"}
+    without = {name: path for name, path in given.items() if name != "trees"}
     for row, of in ((plain, without), (syntax, given)):
         for name, beam in (("greedy", 1), ("beam", 5)):
             found = regard.evaluate(
@@ -110,7 +110,7 @@ def must_be_of_evaluate(output: Path, given: dict[str, Path]) -> None:
                 search=Beam(beam=beam),
                 metrics=QUICK,
                 say=lambda text: None,
-                **of,
+                **parallel(of),
             )
             assert row[name]["value"] == found.scores[0].value
             assert row["perplexity"] == pytest.approx(found["perplexity"])
@@ -119,13 +119,14 @@ def must_be_of_evaluate(output: Path, given: dict[str, Path]) -> None:
 
 def must_be_trained_on_the_same(output: Path) -> None:
     plain, syntax = (Run.open(output / name) for name in ("tiny", "trees"))
-    assert plain.store("train").heads is None
-    assert syntax.store("train").heads is not None
+    assert not plain.store("train").annotations
+    assert syntax.store("train").annotations.keys() == {"tree"}
     for part in ("train", "valid"):
         targets = [run.store(part).target for run in (plain, syntax)]
         assert np.array_equal(targets[0].values, targets[1].values)
         assert np.array_equal(targets[0].offsets, targets[1].offsets)
-    assert plain.validation_text() == syntax.validation_text()
+    texts = [[pair.texts for pair in run.validation_pairs()] for run in (plain, syntax)]
+    assert texts[0] == texts[1]
 
 
 def test_on_test_files(
@@ -152,10 +153,10 @@ def test_on_test_files(
     with at_step(1, crash):
         before = ladder(out, given)
         assert measured == []
-        lines = given["test_source_heads"].read_text().splitlines()
+        lines = given["test_trees"].read_text().splitlines()
         other = (" ".join("0" for _ in line.split()) for line in lines)
-        flat = write_lines(tmp_path / "flat.heads", other)
-        after = ladder(out, {**given, "test_source_heads": flat})
+        flat = write_lines(tmp_path / "flat.trees", other)
+        after = ladder(out, {**given, "test_trees": flat})
     assert measured == ["trees"]  # other trees are nothing to the variant that reads none
     assert before[0] == after[0]
     perplexities = [
@@ -189,17 +190,17 @@ def test_on_pairs_held_out_by_a_variant_that_reads_no_trees(
 def test_variants_that_read_no_trees_ignore_them(tmp_path: Path, folder: Path) -> None:
     given = files(folder, "train", "valid", "test")
     (result,) = ladder(tmp_path / "out", given, ["tiny"], steps=1)
-    without = {name: path for name, path in given.items() if not name.endswith("heads")}
+    without = {name: path for name, path in given.items() if not name.endswith("trees")}
     with at_step(1, crash):
         assert ladder(tmp_path / "out", without, ["tiny"], steps=1) == [result]
     assert "dependency trees" not in (tmp_path / "out" / "ladder.md").read_text()
 
 
 MISSING = {
-    "all": (("source_heads", "valid_source_heads", "test_source_heads"), "--source-heads and "),
-    "training": (("source_heads",), r"give --source-heads\."),
-    "validation": (("valid_source_heads",), r"give --valid-source-heads\."),
-    "test": (("test_source_heads",), r"give --test-source-heads\."),
+    "all": (("trees", "valid_trees", "test_trees"), "--trees and "),
+    "training": (("trees",), r"give --trees\."),
+    "validation": (("valid_trees",), r"give --valid-trees\."),
+    "test": (("test_trees",), r"give --test-trees\."),
     "a test source": (("test_source",), "--test-source and --test-target"),
 }
 
@@ -218,7 +219,7 @@ def test_without_trees_nothing_is_trained(name: str, tmp_path: Path, folder: Pat
 def test_a_bad_tree_is_found_before_anything_is_trained(
     part: str, tmp_path: Path, folder: Path
 ) -> None:
-    (name,) = (n for n in files(folder, part) if n.endswith("heads"))
+    (name,) = (n for n in files(folder, part) if n.endswith("trees"))
     lines = (folder / f"{part}.trees").read_text().splitlines()
     bad = write_lines(tmp_path / "bad", [*lines[:4], "9 9", *lines[5:]])
     for parts in (("train", "valid", "test"), tuple({"train", part})):

@@ -14,12 +14,13 @@ from typing import Any
 
 import pytest
 import torch
-from toy import WORDS, Crash, at_step, crash, journal, tensors, write_lines
+from toy import WORDS, Crash, at_step, crash, journal, parallel, tensors, write_lines
 
 import regard
 from regard import recipes
 from regard.cli import main
 from regard.data.batch import BOS, EOS, Batch, Padded
+from regard.data.parallel import Parallel
 from regard.data.tokenizer import Words
 from regard.data.tokenizers import Tokenizers
 from regard.errors import UsageError
@@ -27,6 +28,7 @@ from regard.models.base import Model
 from regard.models.language import LanguageConfig
 from regard.predict import Predictor
 from regard.runs.folder import Run
+from regard.runs.load import build_model, load_predictor
 from regard.search.beam import Beam
 
 ATTENTION = ("model.layers=2", "model.inner=32", "model.heads=2")
@@ -60,7 +62,7 @@ def follows(line: str) -> bool:
 
 def train(run: Path, *settings: str, recipe: str = "language", steps: int = 2, **more: Any) -> Run:
     chosen = [*SMALL, *OWN[recipe], *settings]
-    return regard.train(recipe, run=run, steps=steps, settings=chosen, quiet=True, **more)
+    return regard.train(recipe, run=run, steps=steps, settings=chosen, quiet=True, **parallel(more))
 
 
 @pytest.fixture(scope="module")
@@ -110,7 +112,7 @@ def least_perplexity(test: Path) -> float:
 def test_it_learns_more_than_how_often_words_stand_and_no_more_than_can_be_known(
     recipe: str, folder: Path
 ) -> None:
-    told = regard.evaluate(folder / recipe, target=folder / "test")
+    told = regard.evaluate(folder / recipe, Parallel(target=folder / "test"))
     assert [score.name for score in told.scores] == ["perplexity", "word perplexity"]
     assert told.outputs == ()
     assert told["perplexity"] < 0.5 * unigram_perplexity(folder / "train", folder / "test")
@@ -138,17 +140,17 @@ def test_scores_are_the_logarithms_the_perplexity_is_made_of(
 
 
 def test_without_files_the_validation_data_is_used(folder: Path, command: Command) -> None:
-    given = regard.evaluate(folder / "language", target=folder / "valid")
+    given = regard.evaluate(folder / "language", Parallel(target=folder / "valid"))
     assert regard.evaluate(folder / "language") == given
     held_out = command("score", folder / "language_rnn")[1]
-    assert len(held_out) == Run.open(folder / "language_rnn").data["pairs"]["valid"] == 20
+    assert len(held_out) == Run.open(folder / "language_rnn").facts("data")["pairs"]["valid"] == 20
 
 
 def test_by_the_word_it_does_not_matter_how_words_are_cut(folder: Path, tmp_path: Path) -> None:
     train(tmp_path / "run", "tokenizer.kind=byte", target=folder / "train")
     lines = (folder / "test").read_text().splitlines()
-    told = regard.evaluate(tmp_path / "run", target=folder / "test")
-    scored = regard.score(tmp_path / "run", target=folder / "test")
+    told = regard.evaluate(tmp_path / "run", Parallel(target=folder / "test"))
+    scored = regard.score(tmp_path / "run", Parallel(target=folder / "test"))
     total = sum(log for log, _ in scored)
     assert sum(count for _, count in scored) == sum(len(line) + 1 for line in lines)
     words = sum(len(line.split()) + 1 for line in lines)
@@ -223,7 +225,9 @@ def test_a_line_is_gone_on_from_and_kept(recipe: str, folder: Path, command: Com
 
 
 def test_the_best_are_the_lines_that_can_follow_with_their_probability(folder: Path) -> None:
-    predictor = Run.open(folder / "language").predictor(Beam(beam=5, best=5, length_penalty=0.0))
+    predictor = load_predictor(
+        Run.open(folder / "language"), Beam(beam=5, best=5, length_penalty=0.0)
+    )
     (found,) = predictor.predict(["bee cat"])
     texts = [choice.text for choice in found.best]
     assert set(texts[:4]) == {
@@ -240,7 +244,7 @@ def test_a_long_beginning_is_not_cut_off(folder: Path) -> None:
     long = " ".join(["ant bee cat"] * 40)
     run = Run.open(folder / "language")
     for search in (run.config.search, Beam(beam=1, max_length_ratio=1.0, max_length_extra=1)):
-        assert run.predictor(search)(long).startswith(long)
+        assert load_predictor(run, search)(long).startswith(long)
 
 
 def test_beyond_the_places_it_has_learned_nothing_is_read(
@@ -250,12 +254,12 @@ def test_beyond_the_places_it_has_learned_nothing_is_read(
     train(tmp_path / "run", *own, target=folder / "train")
     code, printed, said = command("translate", tmp_path / "run", stdin="ant bee cat dog eel " * 3)
     assert (code, printed) == (0, ["ant bee cat dog eel ant bee"])
-    assert "Only the first 7 pieces of 1 long lines were read" in said
+    assert "Truncated 1 long lines to their first 7 pieces" in said
     long = write_lines(tmp_path / "long", ["ant " * 20])
     code, printed, said = command("evaluate", tmp_path / "run", "--target", long)
     assert code == 0
     assert [line.split()[0] for line in printed] == ["perplexity"]  # the words were not all read
-    assert "Only the first 7 pieces" in said
+    assert "first 7 pieces" in said
 
 
 def test_drawn_lines_differ_even_when_groups_are_small(folder: Path, command: Command) -> None:
@@ -290,7 +294,7 @@ def test_the_data_of_a_language_model_raises_no_false_alarm(
     assert code == 0
     assert "400" in said
     run = Run.open(tmp_path / "run")
-    (note,) = run.data["notes"]
+    (note,) = run.facts("data")["notes"]
     assert note.startswith("Held out 20 of 400 pairs")
     sides = run.tokenizers()
     assert sides.joint
@@ -317,7 +321,12 @@ def test_a_run_that_was_broken_off_goes_on_bit_for_bit(
 
     def begin(name: str) -> None:
         regard.train(
-            "miniature", run=tmp_path / name, target=target, steps=10, settings=settings, quiet=True
+            "miniature",
+            Parallel(target=target),
+            run=tmp_path / name,
+            steps=10,
+            settings=settings,
+            quiet=True,
         )
 
     begin("undisturbed")
@@ -400,7 +409,7 @@ def test_a_translators_tokenizer_can_be_used(folder: Path, tmp_path: Path) -> No
     """So that a language model can score what a translator of another run writes."""
     Tokenizers(Words(["x"]), Words([*WORDS, "yak"])).save(tmp_path)
     run = train(tmp_path / "run", target=folder / "train", tokenizer=tmp_path)
-    model: Model = run.build_model()
+    model: Model = build_model(run)
     assert not model.reads_source
     lines = [("", "ant bee"), ("", "yak")]
     assert [count for _, count in regard.load(run.path).score(lines)] == [3, 2]

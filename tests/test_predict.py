@@ -14,12 +14,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from toy import ABLE, some_lines, train_small, turned, write_corpus
+from toy import ABLE, parallel, some_lines, train_small, turned, write_corpus
 
 import regard
 from regard.errors import RegardError, UsageError
-from regard.predict import MANY, WINDOW, Predictor
+from regard.predict import POOL_MIN_LINES, WINDOW, Predictor
 from regard.processes.pool import ITEMS_AHEAD, worker_map
+from regard.runs.load import load_predictor
 
 
 @pytest.fixture(scope="module")
@@ -27,7 +28,12 @@ def predictor(tmp_path_factory: pytest.TempPathFactory) -> Predictor:
     folder = tmp_path_factory.mktemp("predict")
     corpus = write_corpus(folder, pairs=400)
     regard.train(
-        "lstm_attention", run=folder / "run", steps=80, settings=ABLE, quiet=True, **corpus
+        "lstm_attention",
+        run=folder / "run",
+        steps=80,
+        settings=ABLE,
+        quiet=True,
+        **parallel(corpus),
     )
     return regard.load(folder / "run")
 
@@ -93,9 +99,9 @@ def test_a_long_stream_is_read_as_it_is_written_and_memory_does_not_grow(
 
 
 def test_only_the_beginning_of_an_endless_line_is_read_and_counted(predictor: Predictor) -> None:
-    short = Predictor(predictor.model, predictor.tokenizers, predictor.search, longest=5)
+    short = Predictor(predictor.model, predictor.tokenizers, predictor.search, length_limit=5)
     assert short("ant bee cat dog eel fox gnu") == short("ant bee cat dog eel")
-    assert short.cut == 1
+    assert short.truncated == 1
     ((score, tokens),) = short.score([("ant " * 50, "ANT " * 50)])
     assert tokens == 6
     assert score < 0
@@ -104,7 +110,7 @@ def test_only_the_beginning_of_an_endless_line_is_read_and_counted(predictor: Pr
 def test_a_prefix_with_more_pieces_than_there_are_places_is_refused(tmp_path: Path) -> None:
     own = ("model.position=learned", "model.max_length=8")
     run = train_small(tmp_path / "run", write_corpus(tmp_path), *own, steps=1)
-    predictor = run.predictor()
+    predictor = load_predictor(run)
     (found,) = predictor.predict(["ant"], ["HEN " * 7])
     assert found.text == " ".join(["HEN"] * 7)
     for pieces in (8, 9, 30):
@@ -119,13 +125,17 @@ def test_few_lines_are_not_shared_out_to_processes_that_do_not_run(
 ) -> None:
     several = Predictor(predictor.model, predictor.tokenizers, predictor.search, workers=2)
     groups: list[int] = []
-    generate = several._generate
+    generate = several.model.generate
     monkeypatch.setattr(
-        several, "_generate", lambda task: groups.append(len(task.sources)) or generate(task)
+        several.model,
+        "generate",
+        lambda source, *more: groups.append(len(source.lengths)) or generate(source, *more),
     )
-    lines = some_lines(MANY - 1, seed=3)
-    assert several(lines) == predictor(lines)
-    assert groups == [MANY - 1]
+    lines = some_lines(POOL_MIN_LINES - 1, seed=3)
+    expected = predictor(lines)
+    groups.clear()
+    assert several(lines) == expected
+    assert groups == [POOL_MIN_LINES - 1]
 
 
 def test_items_are_handed_out_in_order_and_only_a_few_ahead() -> None:

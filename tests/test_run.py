@@ -16,10 +16,13 @@ import toy
 from toy import journal, saved_steps, strays, tensors, train_small, write_corpus, write_lines
 
 import regard
+from regard.data.parallel import Parallel
 from regard.data.store import Store
 from regard.errors import RegardError, UsageError
 from regard.files import writing
+from regard.runs.facts import describe
 from regard.runs.folder import Run
+from regard.runs.load import load_model, load_predictor
 from regard.runs.train import Trainer
 from regard.training.timing import seconds_per_step
 
@@ -104,7 +107,7 @@ def test_a_given_tokenizer_is_used_and_another_one_refused_later(
     assert (run.path / "tokenizer.json").read_bytes() == (finished / "tokenizer.json").read_bytes()
     train_small(tmp_path / "run", corpus, steps=1, tokenizer=finished)
     other = train_small(tmp_path / "other", corpus, "tokenizer.vocabulary=10", steps=1)
-    with pytest.raises(UsageError, match="begun with another tokenizer"):
+    with pytest.raises(UsageError, match="started with another tokenizer"):
         train_small(tmp_path / "run", corpus, steps=1, tokenizer=other.path)
 
 
@@ -195,7 +198,7 @@ def test_a_beginning_that_was_cut_off_is_begun_again(
     run = train_small(tmp_path / "run", corpus, *settings, steps=2)
     assert saved_steps(run.path) == [2]
     assert strays(run.path) == []
-    assert run.data["pairs"] == {"train": 120, "valid": 20}
+    assert run.facts("data")["pairs"] == {"train": 120, "valid": 20}
 
 
 def test_a_kill_while_the_config_is_written_does_not_make_the_folder_somebody_elses(
@@ -227,7 +230,7 @@ def test_a_folder_that_cannot_be_written_has_a_shortlist_all_the_same(
         raise PermissionError(13, "Permission denied")
 
     monkeypatch.setattr("regard.runs.folder.writing", refuse)
-    assert Run.open(run).predictor(shortlist=3)(["ant"])
+    assert load_predictor(Run.open(run), shortlist=3)(["ant"])
     assert not (run / "likely.npy").exists()
 
 
@@ -293,14 +296,13 @@ def test_without_validation_files_a_part_is_held_out_said_so_and_not_trained_on(
     target = write_lines(tmp_path / "target", map(toy.turned, lines))
     regard.train(
         "tiny",
+        Parallel(source, target),
         run=tmp_path / "run",
-        source=source,
-        target=target,
         steps=1,
         settings=[*toy.SMALL, "tokenizer.vocabulary=500"],
     )
     run = Run.open(tmp_path / "run")
-    sources, targets = run.validation_text()
+    sources, targets = zip(*(pair.texts for pair in run.validation_pairs()), strict=True)
     assert len(sources) == 5
     assert "Held out 5 of 100 pairs for validation" in capsys.readouterr().err
     trained = [
@@ -311,14 +313,14 @@ def test_without_validation_files_a_part_is_held_out_said_so_and_not_trained_on(
     assert len(trained) == len(kept) <= 95
     words = {word for line in trained for word in line.split()}
     assert words <= {word for line in kept for word in line.split()}
-    assert targets == [toy.turned(line) for line in sources]
+    assert list(targets) == [toy.turned(line) for line in sources]
 
 
 def test_another_seed_holds_out_another_part(tmp_path: Path, corpus: Corpus) -> None:
     files = {"source": corpus["source"], "target": corpus["target"]}
     first = train_small(tmp_path / "first", files, steps=1)
     other = train_small(tmp_path / "other", files, steps=1, seed=9)
-    assert first.validation_text() != other.validation_text()
+    assert first.validation_pairs() != other.validation_pairs()
 
 
 def test_too_little_data_is_refused(tmp_path: Path) -> None:
@@ -403,18 +405,18 @@ def test_damage_to_any_file_never_ends_in_a_traceback(
 
 
 def test_facts_tell_what_is_in_a_run(finished: Path) -> None:
-    facts = Run.open(finished).facts()
+    facts = describe(Run.open(finished))
     assert facts["model"] == "transformer"
     assert facts["pairs"] == {"train": 120, "valid": 20}
     assert facts["steps"] == facts["trained_to"] == facts["used_checkpoint"] == 8
     assert facts["vocabulary"] == {"source": 20, "target": 12}
     assert facts["validation"]["step"] == 8
-    model, _ = Run.open(finished).model()
+    model, _ = load_model(Run.open(finished))
     assert facts["parameters"] == sum(each.numel() for each in model.parameters())
 
 
 def test_a_run_without_a_checkpoint_says_so(run: Path) -> None:
     shutil.rmtree(run / "checkpoints")
-    assert Run.open(run).facts()["used_checkpoint"] is None
+    assert describe(Run.open(run))["used_checkpoint"] is None
     with pytest.raises(RegardError, match="no checkpoint yet"):
         regard.load(run)

@@ -10,16 +10,17 @@ from typing import Any
 
 import pytest
 import toy
+from regard.data.trees import word_heads
 from toy import tensors, train_small, write_corpus, write_lines
 
 import regard
 from regard.cli import main
 from regard.data.batch import Padded
-from regard.data.trees import word_heads
 from regard.errors import UsageError
 from regard.models.transformer import TransformerEncoder
 from regard.recipes import Config
 from regard.runs.folder import Run
+from regard.runs.load import load_predictor
 
 Corpus = dict[str, Path]
 Seen = list[Padded]
@@ -243,7 +244,7 @@ def test_heads_for_a_model_that_has_no_use_for_them(
 def test_lines_that_are_too_long_are_read_with_the_heads_of_their_beginning(
     tmp_path: Path, with_heads: Corpus, seen: Seen
 ) -> None:
-    translate = Run.open(train_small(tmp_path / "run", with_heads, steps=1).path).predictor()
+    translate = load_predictor(Run.open(train_small(tmp_path / "run", with_heads, steps=1).path))
     translate.length_limit = 3
     seen.clear()
     translate("bee cat dog eel", [4, 1, 2, 0])

@@ -9,7 +9,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Optional
@@ -18,6 +18,7 @@ import torch
 from torch.optim.optimizer import register_optimizer_step_post_hook
 
 import regard
+from regard.data.parallel import Parallel
 from regard.runs.folder import Run
 
 WORDS = ["ant", "bee", "cat", "dog", "eel", "fox", "gnu", "hen"]
@@ -62,7 +63,7 @@ def some_lines(count: int, seed: int) -> list[str]:
 
 
 def write_corpus(folder: Path, pairs: int = 120, seed: int = 1) -> dict[str, Path]:
-    """train, valid and test files; the result fits `regard.train(**corpus)`."""
+    """train, valid and test files; `regard.train(**parallel(corpus))` trains on them."""
     folder.mkdir(parents=True, exist_ok=True)
     for part, count, offset in (("train", pairs, 0), ("valid", 20, 1), ("test", 30, 2)):
         lines = some_lines(count, 10 * seed + offset)
@@ -76,6 +77,17 @@ def write_corpus(folder: Path, pairs: int = 120, seed: int = 1) -> dict[str, Pat
     }
 
 
+def parallel(given: Mapping[str, Any]) -> dict[str, Any]:
+    """Arguments in which files by the names of their options are made data, valid and test."""
+    found = dict(given)
+    for prefix, part in (("", "data"), ("valid_", "valid"), ("test_", "test")):
+        kinds = ("source", "target", "pairs", "trees")
+        files = {kind: found.pop(f"{prefix}{kind}", None) for kind in kinds}
+        if any(files.values()):
+            found[part] = Parallel(**files)
+    return found
+
+
 def write_lines(path: Path, lines: Any) -> Path:
     path.write_bytes("".join(f"{line}\n" for line in lines).encode())
     return path
@@ -84,10 +96,11 @@ def write_lines(path: Path, lines: Any) -> Path:
 def train_small(
     run: Path, corpus: dict[str, Path], *settings: str, steps: Optional[int] = 8, **more: Any
 ) -> Run:
-    """Train in this process; the same call again goes on."""
-    return regard.train(
-        "tiny", run=run, steps=steps, settings=[*SMALL, *settings], quiet=True, **corpus, **more
-    )
+    """Train in this process; the same call again resumes."""
+    own = [f"training.{n}={more.pop(n)}" for n in ("save_every", "seed") if n in more]
+    chosen = [*own, *SMALL, *settings]
+    files = parallel(corpus)
+    return regard.train("tiny", run=run, steps=steps, settings=chosen, quiet=True, **files, **more)
 
 
 def small_command(

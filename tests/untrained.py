@@ -10,7 +10,6 @@ from toy import WORDS
 from regard.data.tokenizer import Tokenizer, Words
 from regard.data.tokenizers import Tokenizers
 from regard.predict import Predictor
-from regard.recipes import Config
 from regard.search.beam import Beam
 
 LETTERS = Words([*WORDS, *(word.upper() for word in WORDS)])
@@ -24,5 +23,5 @@ def untrained(config: Any, search: Beam | None = None, tokenizer: Tokenizer = LE
         model,
         Tokenizers.one(tokenizer),
         search or Beam(beam=3),
-        reads_heads=Config.model_construct(model=config).reads_heads,
+        annotations=config.annotations,
     )

@@ -53,6 +53,7 @@ def look(
     from regard.inspection.look import look as look_at
     from regard.inspection.page import save_page
     from regard.runs.folder import Run
+    from regard.runs.load import load_predictor
 
     experiment = Run.open(run)
     beside = Parallel(trees=trees)
@@ -61,7 +62,7 @@ def look(
     search = experiment.config.search
     if beam is not None:
         search = search.changed(beam=beam, best=1)
-    predictor = experiment.predictor(search, say=say)
+    predictor = load_predictor(experiment, search, say=say)
     looks = [look_at(predictor, *each) for each in sentences]
     if looks[0].layers.cross:
         heads = run_heads(experiment, predictor, say)
@@ -133,6 +134,7 @@ def align(
     from regard.inspection.alignment import find_method
     from regard.metrics.alignment import pharaoh
     from regard.runs.folder import Run
+    from regard.runs.load import load_predictor
 
     if attention_heads is not None and choose is not None:
         raise UsageError("Give --attention-heads to name them or --choose to find them, not both.")
@@ -142,7 +144,7 @@ def align(
     data.check_read_by(experiment.config.annotations)
     pairs = partial(read_pairs, data)
     deque(pairs(), maxlen=0)  # all of it is checked before anything is aligned
-    predictor = experiment.predictor(say=say)
+    predictor = load_predictor(experiment, say=say)
     if choose is not None:
         gold = read_gold(choose, gold_first, gold_turned)
         used = _choose(experiment, predictor, list(pairs()), chosen_method, gold)
@@ -214,10 +216,11 @@ def alignment_scores(run: Path, known: GoldPairs, named: Optional[str], method: 
     from regard.inspection.aligning import heads_for, score_alignments
     from regard.inspection.alignment import find_method
     from regard.runs.folder import Run
+    from regard.runs.load import load_predictor
 
     chosen = find_method(method)
     experiment = Run.open(run)
-    predictor = experiment.predictor(say=say)
+    predictor = load_predictor(experiment, say=say)
     heads = heads_for(experiment, predictor, named, say)
     return score_alignments(predictor, known.pairs, known.gold, heads, chosen)
 

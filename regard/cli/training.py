@@ -141,9 +141,10 @@ def ladder(
 
 def info(run: RunFolder, json: AsJson = False) -> None:
     """What is in a run."""
+    from regard.runs.facts import describe
     from regard.runs.folder import Run
 
-    facts = Run.open(run).facts(say)
+    facts = describe(Run.open(run), say)
     if json:
         print_json(facts)
         return

@@ -77,6 +77,7 @@ def translate(
     from regard.predict import WINDOW
     from regard.processes.cores import cores
     from regard.runs.folder import Run
+    from regard.runs.load import load_predictor
 
     experiment = Run.open(run)
     config = experiment.config
@@ -104,8 +105,8 @@ def translate(
     lines: Iterable[Line] = annotate(texts, beside.annotations)
     if beside:  # all of it is checked before anything is translated
         lines = list(lines)
-    predictor = experiment.predictor(
-        search, batch_tokens, workers or cores(), int8, shortlist, say=say
+    predictor = load_predictor(
+        experiment, search, batch_tokens, workers or cores(), int8, shortlist, say=say
     )
     prefixes = read_plain(prefix) if prefix else None
     typing = input is None and sys.stdin.isatty()  # each line is answered at once

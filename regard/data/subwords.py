@@ -121,14 +121,14 @@ class SentencePiece(Tokenizer):
     def content(self) -> str:
         return base64.b64encode(self._model).decode("ascii")
 
-    def beginning_with(self, seen: Collection[int]) -> tuple[Tokenizer, int]:
+    def put_first(self, seen: Collection[int]) -> tuple[Tokenizer, int]:
         """Bytes and the space must be, as any text can be written with them."""
         bytes_, space = filter(self._processor.is_byte, range(self._size)), "\u2581"
         first = {*range(RESERVED), *bytes_, self._processor.piece_to_id(space), *seen}
         order = sorted(range(self._size), key=lambda id: (id not in first, id))
         return SentencePiece(self.kind, _reordered(self._model, order)), len(first)
 
-    def first(self, count: int) -> Tokenizer:
+    def limited_to(self, count: int) -> Tokenizer:
         return SentencePiece(self.kind, self._model, count)
 
 
@@ -190,7 +190,7 @@ def train_subwords(
     return SentencePiece(kind, model.getvalue())
 
 
-def evenly(lines: Iterable[str], limit: int = _TRAINING_LINES) -> list[str]:
+def sample_evenly(lines: Iterable[str], limit: int = _TRAINING_LINES) -> list[str]:
     """At most `limit` lines from all over the text, the same ones each time.
 
     Multiples of the golden ratio spread evenly over the circle, and they have no period that

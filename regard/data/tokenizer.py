@@ -21,7 +21,7 @@ _NAMES = {PAD: "<pad>", BOS: "<s>", EOS: "</s>", UNKNOWN: "⁇"}
 
 
 class TokenizerSettings(Settings):
-    """How text is cut; `sampling` cuts the training text anew at each reading.
+    """How text is segmented; with `sampling`, differently in each epoch of training.
 
     It is the probability of dropping a merge (BPE-dropout, Provilkov et al. 2020,
     arXiv:1910.13267) or the smoothing of the unigram model (subword regularisation, Kudo 2018,
@@ -56,14 +56,14 @@ class Tokenizer(ABC):
         """The ids of each line, without BOS and EOS."""
 
     def sample(self, lines: Sequence[str], sampling: float, seed: int) -> list[list[int]]:
-        """One random cut of each line, a function of the arguments alone."""
+        """A random segmentation of each line, which depends on the arguments alone."""
         raise UsageError(
             f"The tokenizer kind '{self.kind}' has no sampling: set tokenizer.sampling=0."
         )
 
     @abstractmethod
     def decode(self, ids: Sequence[int]) -> str:
-        """The text of any ids; those that stand for no text are passed over."""
+        """The text of any ids; those without text are ignored."""
 
     def pieces(self, ids: Sequence[int]) -> list[str]:
         """One readable piece for each id; one that does not exist is shown as unknown."""
@@ -79,15 +79,15 @@ class Tokenizer(ABC):
         """What has to be stored to build the same tokenizer again."""
 
     @abstractmethod
-    def beginning_with(self, seen: Collection[int]) -> tuple[Tokenizer, int]:
-        """The same pieces, numbered so that those seen and those that must be come first.
+    def put_first(self, seen: Collection[int]) -> tuple[Tokenizer, int]:
+        """The same pieces, renumbered so that those seen and those always needed come first.
 
-        With it comes how many these are.
+        Also returns how many these are.
         """
 
     @abstractmethod
-    def first(self, count: int) -> Tokenizer:
-        """The same without the pieces from this id on; text is cut without them."""
+    def limited_to(self, count: int) -> Tokenizer:
+        """The same with the first `count` ids only; text is segmented without the others."""
 
 
 class _Listed(Tokenizer):
@@ -97,7 +97,7 @@ class _Listed(Tokenizer):
         self._entries = list(entries)
         self._ids = {entry: id for id, entry in enumerate(self._entries, RESERVED)}
         if len(self._ids) != len(self._entries):
-            raise ValueError("an entry stands in the vocabulary twice")
+            raise ValueError("an entry is in the vocabulary twice")
 
     @property
     def size(self) -> int:
@@ -121,17 +121,17 @@ class _Listed(Tokenizer):
     def content(self) -> list[str]:
         return self._entries
 
-    def beginning_with(self, seen: Collection[int]) -> tuple[Tokenizer, int]:
+    def put_first(self, seen: Collection[int]) -> tuple[Tokenizer, int]:
         first = {*range(RESERVED), *seen}
         order = sorted(range(RESERVED, self.size), key=lambda id: (id not in first, id))
         return type(self)([self._piece(id) for id in order]), len(first)
 
-    def first(self, count: int) -> Tokenizer:
+    def limited_to(self, count: int) -> Tokenizer:
         return type(self)(self._entries[: count - RESERVED])
 
 
 class Words(_Listed):
-    """Whatever stands between white space is one id."""
+    """Each word between white space is one id."""
 
     kind = "word"
 
@@ -179,10 +179,10 @@ class Bytes(Tokenizer):
     def content(self) -> str:
         return ""
 
-    def beginning_with(self, seen: Collection[int]) -> tuple[Tokenizer, int]:
+    def put_first(self, seen: Collection[int]) -> tuple[Tokenizer, int]:
         return self, self.size
 
-    def first(self, count: int) -> Tokenizer:
+    def limited_to(self, count: int) -> Tokenizer:
         return self
 
 

@@ -12,7 +12,7 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import Any, Optional
 
-from regard.data.subwords import SentencePiece, evenly, read_model, train_subwords
+from regard.data.subwords import SentencePiece, read_model, sample_evenly, train_subwords
 from regard.data.tokenizer import (
     RESERVED,
     Bytes,
@@ -26,7 +26,7 @@ from regard.errors import RegardError, UsageError
 from regard.files import write_text
 
 Lines = Callable[[], Iterable[str]]
-"""Text from its beginning, as often as it is asked for."""
+"""Starts reading the text from the beginning each time it is called."""
 
 _LINES_AT_ONCE = 10_000
 _FORMAT = "regard tokenizer 2"
@@ -37,9 +37,9 @@ _FIRST_FORMAT = "regard tokenizer 1"  # its target had all ids, and its digest w
 class Tokenizers:
     """The tokenizers of both sides.
 
-    Joint ones number their pieces alike. The target has the first of them: those that its text in
-    training is made of. A model could learn nothing about writing the others, and would have to
-    weigh each of them at every place.
+    Joint ones number their pieces in the same way. The target has only the first of them: those
+    that occur in the training targets. A model could not learn to write the others, yet would have
+    to score each of them at every position.
     """
 
     source: Tokenizer
@@ -48,16 +48,16 @@ class Tokenizers:
 
     @staticmethod
     def one(tokenizer: Tokenizer, targets: Optional[int] = None) -> Tokenizers:
-        """The same for both sides, the target with its first ids alone if so many are given."""
+        """The same for both sides; the target has the first `targets` ids only, if given."""
         if targets is None or targets == tokenizer.size:
             return Tokenizers(tokenizer, tokenizer, joint=True)
-        return Tokenizers(tokenizer, tokenizer.first(targets), joint=True)
+        return Tokenizers(tokenizer, tokenizer.limited_to(targets), joint=True)
 
     @staticmethod
     def train(settings: TokenizerSettings, sources: Lines, targets: Lines) -> Tokenizers:
         if settings.joint:
             both = train(settings, chain(sources(), targets()))
-            return Tokenizers.one(*both.beginning_with(_seen(both, targets())))
+            return Tokenizers.one(*both.put_first(_seen(both, targets())))
         return Tokenizers(train(settings, sources()), train(settings, targets()))
 
     @staticmethod
@@ -93,7 +93,7 @@ def train(settings: TokenizerSettings, lines: Iterable[str]) -> Tokenizer:
         return Words(_most_frequent(map(Words.split, lines), settings.vocabulary))
     if settings.kind == "character":
         return Characters(_most_frequent(lines, settings.vocabulary))
-    return train_subwords(settings.kind, settings.vocabulary, evenly(lines))
+    return train_subwords(settings.kind, settings.vocabulary, sample_evenly(lines))
 
 
 def _most_frequent(lines: Iterable[Iterable[str]], vocabulary: int) -> list[str]:
@@ -112,7 +112,7 @@ def _seen(tokenizer: Tokenizer, lines: Iterable[str]) -> set[int]:
 
 
 def save(tokenizer: Tokenizer, path: Path, targets: Optional[int] = None) -> None:
-    """Write one JSON file; it appears whole or not at all. `targets` is how many ids are theirs."""
+    """Write one JSON file, all of it or nothing. `targets` is the number of ids of the target."""
     content: dict[str, Any] = {"kind": tokenizer.kind, "content": tokenizer.content()}
     if targets is not None:
         content["targets"] = targets
@@ -124,12 +124,12 @@ def save(tokenizer: Tokenizer, path: Path, targets: Optional[int] = None) -> Non
 
 
 def load(path: Path) -> Tokenizer:
-    """Read what `save` wrote; a file that is not exactly that is refused."""
+    """Read what `save` wrote; a corrupt file is refused."""
     return _load(path)[0]
 
 
 def _load(path: Path) -> tuple[Tokenizer, int]:
-    """With how many ids the target has; all of them if the file says nothing."""
+    """Also returns how many ids the target has; all of them if the file does not say."""
     try:
         record = json.loads(path.read_bytes())
         form, digest = record.pop("format"), record.pop("digest")
@@ -139,12 +139,14 @@ def _load(path: Path) -> tuple[Tokenizer, int]:
         tokenizer = _build(record["kind"], record["content"])
         targets = record.get("targets", tokenizer.size)
         if type(targets) is not int or not RESERVED <= targets <= tokenizer.size:
-            raise ValueError("the target has ids that there are not")
+            raise ValueError("the target has ids that do not exist")
         return tokenizer, targets
     except OSError as error:
         raise UsageError(f"Cannot read the tokenizer {path}: {error.strerror}.") from None
     except (ValueError, LookupError, TypeError, AttributeError, RuntimeError, RecursionError):
-        raise UsageError(f"{path} is not a whole tokenizer file: restore it from a copy.") from None
+        raise UsageError(
+            f"{path} is not a complete tokenizer file: restore it from a copy."
+        ) from None
 
 
 def _build(kind: Kind, content: Any) -> Tokenizer:

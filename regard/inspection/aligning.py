@@ -147,8 +147,8 @@ def run_heads(run: Run, predictor: Predictor, say: Callable[[str], None]) -> Att
     """
     checkpoint = run.checkpoints(say).best()
     step = checkpoint.step if checkpoint else 0
-    kept = run.alignment_heads
-    if kept is not None and (kept.get("by") == "gold" or kept.get("step") == step):
+    kept = run.facts("heads")
+    if kept and (kept.get("by") == "gold" or kept.get("step") == step):
         return AttentionHeads.parse(str(kept.get("heads")))
     pairs = [pair.lines for pair in run.validation_pairs(EXAMPLES)]
     chosen = choose(predictor, pairs, "grow-diag", None)
@@ -162,13 +162,14 @@ def run_heads(run: Run, predictor: Predictor, say: Callable[[str], None]) -> Att
 
 
 def save_heads(run: Run, chosen: Chosen, step: int) -> None:
-    run.save_alignment_heads(
+    run.save_facts(
+        "heads",
         {
             "heads": str(chosen.best.heads),
             "by": chosen.by,
             "error": round(chosen.best.error, 4),
             "step": step,
-        }
+        },
     )
 
 

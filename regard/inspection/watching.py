@@ -14,6 +14,7 @@ from regard.errors import RegardError
 from regard.files import write_text
 from regard.inspection.page import as_json, document
 from regard.runs.folder import Run
+from regard.runs.snapshot import load_snapshots, snapshot_steps
 
 SCRIPTS = ("drawing.js", "watch.js")
 ADDRESS = "127.0.0.1"
@@ -51,7 +52,7 @@ def run_data(run: Run) -> dict[str, Any]:
         },
         "snapshots": [
             each
-            for each in run.snapshots(_spread(run.snapshot_steps()))
+            for each in load_snapshots(run, _spread(snapshot_steps(run)))
             if isinstance(each.get("sentences"), list)
         ],
     }
@@ -63,7 +64,7 @@ def version(run: Run) -> str:
         journal = run.journal.path.stat()
     except OSError:
         return "nothing yet"
-    return f"{journal.st_size}-{journal.st_mtime_ns}-{len(run.snapshot_steps())}"
+    return f"{journal.st_size}-{journal.st_mtime_ns}-{len(snapshot_steps(run))}"
 
 
 def _spread(steps: list[int]) -> list[int]:

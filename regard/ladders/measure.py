@@ -28,6 +28,7 @@ from regard.nn.fast.prepare import prepare_for_search
 from regard.predict import BATCH_TOKENS, Predictor
 from regard.processes.cores import cores
 from regard.runs.folder import Run
+from regard.runs.load import load_model
 from regard.training.checkpoint import Checkpoint
 
 METHOD = 3
@@ -139,7 +140,7 @@ def measure(
     run: Run, test_set: TestSet, metrics: TextMetrics, say: Callable[[str], None]
 ) -> Measurement:
     """Every number of a trained run, on a test set with the annotations that it reads."""
-    model, checkpoint = run.model(say)
+    model, checkpoint = load_model(run, say)
     sides, search = run.tokenizers(), run.config.search
     parameters = sum(parameter.numel() for parameter in model.parameters())
     model = prepare_for_search(model)

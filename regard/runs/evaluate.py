@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Optional, TypeVar
 
-from regard.data.doctor import refuse_swapped
+from regard.data.doctor import Profile, refuse_swapped
 from regard.data.line import Line, Pair, Sides
 from regard.data.parallel import Parallel, PathLike
 from regard.errors import UsageError
@@ -19,6 +19,7 @@ from regard.metrics.text import TextMetrics
 from regard.predict import Predictor
 from regard.processes.cores import cores
 from regard.runs.folder import Run
+from regard.runs.load import load_predictor
 from regard.search.base import Search
 
 PLAIN = TextMetrics()
@@ -86,9 +87,11 @@ def evaluate(
     experiment = Run.open(Path(run))
     given = _test_set(experiment, data, say)
     if not experiment.config.reads_source:
-        return _evaluate_language(experiment.predictor(int8=int8, say=say), given.references, say)
-    predictor = experiment.predictor(
-        search, workers=cores(), int8=int8, shortlist=shortlist, say=say
+        return _evaluate_language(
+            load_predictor(experiment, int8=int8, say=say), given.references, say
+        )
+    predictor = load_predictor(
+        experiment, search, workers=cores(), int8=int8, shortlist=shortlist, say=say
     )
     outputs = predictor(given.sources)
     _report_truncated(predictor, say)
@@ -138,7 +141,7 @@ def compare(
     if any(given.texts != sets[0].texts for given in sets):
         raise UsageError("These runs have different validation data: give --source and --target.")
     systems = [
-        (str(path), each.predictor(search, workers=cores(), say=say)(given.sources))
+        (str(path), load_predictor(each, search, workers=cores(), say=say)(given.sources))
         for path, each, given in zip(runs, experiments, sets, strict=True)
     ]
     table = metrics_for(experiments[0].config.writes, metrics)
@@ -153,7 +156,7 @@ def score(
     language model; (0, 0) for a pair that was skipped."""
     experiment = Run.open(Path(run))
     given = _test_set(experiment, data, say)
-    predictor = experiment.predictor(say=say)
+    predictor = load_predictor(experiment, say=say)
     scored = list(predictor.score(given.sides))
     _report_truncated(predictor, say)
     return given.by_line(scored, (0.0, 0))
@@ -174,5 +177,9 @@ def _test_set(run: Run, data: Optional[Parallel], say: Callable[[str], None]) ->
     assert pairs.report is not None
     for note in pairs.report.sentences():
         say(note)
-    refuse_swapped(run.profile, usable, "these files")
+    refuse_swapped(_profile(run), usable, "these files")
     return TestSet(usable, pairs.report.read)
+
+
+def _profile(run: Run) -> Profile:
+    return Profile.from_json(run.facts("data").get("profile", {}))

@@ -77,7 +77,7 @@ def prepare(
     run: Run, data: Optional[CheckedData], tokenizer: Optional[PathLike], display: Display
 ) -> None:
     """Make the tokenizers and encode; what is done already is not done again."""
-    known = run.data
+    known = run.facts("data")
     complete = "pairs" in known
     if data is None:
         if not complete or not run.has_store("train") or not run.has_store("valid"):
@@ -96,7 +96,7 @@ def prepare(
         for note in notes:
             display.note(note)
         # Saved before anything is encoded, so that what is found here later belongs to this data.
-        run.save_data_facts(facts)
+        run.save_facts("data", facts)
     _prepare_tokenizers(run, parts.training, tokenizer, display)
     shared = _encode(run, parts, display)
     if not complete:
@@ -104,7 +104,7 @@ def prepare(
             display.note(f"{shared:.0%} of the validation pairs are training pairs as well.")
         sizes = {part: len(run.store(part)) for part in ("train", "valid")}
         profile = data.profile.to_json()
-        run.save_data_facts({**facts, "pairs": sizes, "notes": notes, "profile": profile})
+        run.save_facts("data", {**facts, "pairs": sizes, "notes": notes, "profile": profile})
 
 
 def _prepare_tokenizers(

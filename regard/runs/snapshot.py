@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import Sequence
+import json
+import re
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Optional
 
 import numpy as np
 
 from regard.data.line import Pair
 from regard.data.words import Side, merge
+from regard.errors import UsageError
+from regard.files import read_json, write_text
 from regard.nn.captured import Attention
 from regard.predict import Predictor
+from regard.runs.folder import Run
 
 SENTENCES = 4
 MAX_WORDS = 60
@@ -48,3 +53,29 @@ def _attention(attention: Attention, source: Side, target: Side) -> Optional[dic
         "layers": len(steps),
         "weights": base64.b64encode(steps.tobytes()).decode("ascii"),
     }
+
+
+_NAME = re.compile(r"step-([0-9]{1,12})\.json")
+
+
+def save_snapshot(run: Run, step: int, facts: dict[str, Any]) -> None:
+    folder = run.path / "snapshots"
+    folder.mkdir(exist_ok=True)
+    write_text(folder / f"step-{step}.json", json.dumps(facts))
+
+
+def snapshot_steps(run: Run) -> list[int]:
+    """The steps that have a snapshot, in order."""
+    folder = run.path / "snapshots"
+    names = [path.name for path in folder.iterdir()] if folder.is_dir() else []
+    return sorted(int(match[1]) for match in map(_NAME.fullmatch, names) if match)
+
+
+def load_snapshots(run: Run, steps: Optional[Iterable[int]] = None) -> Iterator[dict[str, Any]]:
+    """The snapshots of some steps, or of all; one that cannot be read is skipped."""
+    for step in snapshot_steps(run) if steps is None else steps:
+        try:
+            facts = read_json(run.path / "snapshots" / f"step-{step}.json")
+        except UsageError:
+            continue
+        yield {**facts, "step": step}

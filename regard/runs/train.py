@@ -12,17 +12,18 @@ from regard.data.parallel import Parallel, PathLike
 from regard.data.store import Batches
 from regard.drawing.curves import save_curves
 from regard.errors import Interrupted, RegardError, UsageError
-from regard.models.base import Model
 from regard.processes.memory import bounded_memory
 from regard.processes.peers import with_peers
 from regard.processes.ranks import Ranks
 from regard.recipes import Budget, Config, find_recipe
 from regard.runs.folder import Run
+from regard.runs.identity import check_matches, identity
+from regard.runs.load import build_model
+from regard.runs.plan import plan_processes, plan_steps
 from regard.runs.prepare import prepare, read_data
 from regard.runs.validate import validator
 from regard.training.display import Display
 from regard.training.records import Records
-from regard.training.timing import seconds_per_step
 from regard.training.trainer import Trainer
 
 
@@ -54,7 +55,7 @@ def train(
                 config = _config(recipe, steps, epochs, minutes, settings)
                 prepared = _prepared(path, config, data, valid, tokenizer, display)
                 experiment = stack.enter_context(prepared)
-                processes = experiment.processes()
+                processes = plan_processes(experiment)
             together = stack.enter_context(with_peers(ranks, path, processes))
             together.broadcast([READY])
             return train_rank(experiment, together, display)
@@ -180,15 +181,15 @@ def train_rank(run: Run, ranks: Ranks, display: Display) -> Run:
 def _trainer(run: Run, ranks: Ranks, display: Display) -> Trainer:
     """The trainer of a run, once the number of steps is known."""
     sides, config = run.tokenizers(), run.config
-    model = run.build_model(sides)
+    model = build_model(run, sides)
     seed, sampling = config.training.seed, config.tokenizer.sampling
     batches = Batches(run.store("train"), config.batch, sides, seed, sampling)
-    records = Records(run.checkpoints(display.note), run.journal, display, run.identity())
+    records = Records(run.checkpoints(display.note), run.journal, display, identity(run))
     if ranks.first:
         records.checkpoints.prepare()
     ranks.barrier()
     with bounded_memory(ranks.size):
-        steps = _plan(run, model, batches, ranks, display)
+        steps = plan_steps(run, model, batches, ranks, display)
     return Trainer(model, batches, config.training, steps, validator(run, sides), records, ranks)
 
 
@@ -196,7 +197,7 @@ def _resume(run: Run, trainer: Trainer) -> None:
     """Continue from the latest checkpoint, if there is one."""
     checkpoint = trainer.records.checkpoints.latest()
     if checkpoint is not None:
-        run.check_matches(checkpoint)
+        check_matches(run, checkpoint)
         trainer.resume(checkpoint)
     elif trainer.ranks.first:
         run.journal.rewind(0)  # of an earlier start that ended before it saved anything
@@ -214,29 +215,3 @@ def _announce(run: Run, trainer: Trainer) -> None:
             f"Training {run.config.model.kind} of {size:,} parameters on "
             f"{len(run.store('train')):,} pairs for {trainer.steps:,} steps into {run.path}."
         )
-
-
-def _plan(run: Run, model: Model, batches: Batches, ranks: Ranks, display: Display) -> int:
-    """The budget in steps, decided once and stored, so that the run stays reproducible."""
-    budget, settings = run.config.budget, run.config.training
-    (steps,) = ranks.broadcast([float(run.steps or 0)])
-    if steps:
-        return int(steps)
-    if budget.minutes is not None:
-        most = min(30.0, budget.minutes * 1.5)
-        with display.waiting("measuring how long a step takes"):
-            seconds = seconds_per_step(model, batches, settings, ranks, display.note, most)
-        steps = budget.minutes * 60 * TRAINING_SHARE / seconds
-    elif budget.epochs is not None:
-        steps = budget.epochs * batches.epoch_batches() / settings.accumulate
-    else:
-        assert budget.steps is not None
-        steps = budget.steps
-    (steps,) = ranks.broadcast([max(1.0, round(steps))])
-    if ranks.first:
-        run.save_steps(int(steps))
-    return int(steps)
-
-
-TRAINING_SHARE = 0.9
-"""Fraction of a budget in minutes spent on updates; the rest is for validating and saving."""

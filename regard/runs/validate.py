@@ -15,7 +15,7 @@ from regard.models.base import Model
 from regard.nn.fast.prepare import prepare_for_search
 from regard.predict import Predictor
 from regard.runs.folder import Run
-from regard.runs.snapshot import SENTENCES, snapshot
+from regard.runs.snapshot import SENTENCES, save_snapshot, snapshot
 from regard.training.trainer import Scores
 
 
@@ -51,7 +51,7 @@ def validator(run: Run, sides: Tokenizers) -> Callable[[Model, int], Scores]:
             texts = [pair.source.text for pair in pairs]
             scores[settings.metric] = quick_score(settings.metric, texts, outputs, references)
         with suppress(OSError):  # a full disk is reported when a checkpoint is saved
-            run.save_snapshot(step, snapshot(predictor, pairs[:SENTENCES], outputs[:SENTENCES]))
+            save_snapshot(run, step, snapshot(predictor, pairs[:SENTENCES], outputs[:SENTENCES]))
         return scores
 
     return validate

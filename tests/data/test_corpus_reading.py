@@ -12,7 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from regard.data.corpus import LONGEST, Pair, Pairs, read_plain
+from regard.data.corpus import MAX_CHARACTERS, Pairs, read_plain
+from regard.data.line import Line, Pair
 from regard.errors import UsageError
 
 
@@ -31,7 +32,7 @@ def refusal(pairs: Pairs) -> str:
 
 def test_good_files(tmp_path: Path) -> None:
     pairs = files(tmp_path, b"one\ntwo\n", "eins\nzwölf".encode())
-    expected = [Pair(1, "one", "eins"), Pair(2, "two", "zwölf")]
+    expected = [Pair(1, Line("one"), Line("eins")), Pair(2, Line("two"), Line("zwölf"))]
     assert list(pairs) == list(pairs) == expected
     report = pairs.check()
     assert (report.read, report.kept, report.sentences()) == (2, 2, [])
@@ -67,19 +68,19 @@ def test_utf16_is_refused(encoding: str, tmp_path: Path) -> None:
 
 def test_a_byte_order_mark_is_removed_and_noted(tmp_path: Path) -> None:
     pairs = files(tmp_path, b"\xef\xbb\xbfone\ntwo\n", b"eins\nzwei\n")
-    assert next(iter(pairs)) == Pair(1, "one", "eins")
+    assert next(iter(pairs)) == Pair(1, Line("one"), Line("eins"))
     assert ["byte order mark" in note for note in pairs.check().sentences()] == [True]
 
 
 def test_crlf_is_removed_and_noted_once(tmp_path: Path) -> None:
     pairs = files(tmp_path, b"one\r\ntwo\r\n", b"eins\nzw\rei\n")
-    assert list(pairs) == [Pair(1, "one", "eins"), Pair(2, "two", "zw\rei")]
+    assert list(pairs) == [Pair(1, Line("one"), Line("eins")), Pair(2, Line("two"), Line("zw\rei"))]
     assert ["CRLF" in note for note in pairs.check().sentences()] == [True]
 
 
 def test_nul_is_a_counted_skip(tmp_path: Path) -> None:
     pairs = files(tmp_path, b"a\nb\0b\nc\nd\n", b"1\n2\n3\n\0\n")
-    assert [pair.line for pair in pairs] == [1, 3]
+    assert [pair.number for pair in pairs] == [1, 3]
     [note] = pairs.check().sentences()
     assert "Skipped 2 of 4 pairs: NUL" in note
     assert "a.en:2" in note
@@ -90,12 +91,15 @@ def test_nul_is_a_counted_skip(tmp_path: Path) -> None:
 )
 def test_other_line_separators_stay_inside_a_line(separator: str, tmp_path: Path) -> None:
     pairs = files(tmp_path, f"one{separator}two\nthree\n".encode(), b"1\n3\n")
-    assert list(pairs) == [Pair(1, f"one{separator}two", "1"), Pair(2, "three", "3")]
+    assert list(pairs) == [
+        Pair(1, Line(f"one{separator}two"), Line("1")),
+        Pair(2, Line("three"), Line("3")),
+    ]
 
 
 def test_empty_sides_are_counted_skips(tmp_path: Path) -> None:
     pairs = files(tmp_path, b"a\n\nc\nd\ne\n", "1\n2\n \t\n4\n\u2003\u3000\n".encode())
-    assert list(pairs) == [Pair(1, "a", "1"), Pair(4, "d", "4")]
+    assert list(pairs) == [Pair(1, Line("a"), Line("1")), Pair(4, Line("d"), Line("4"))]
     report = pairs.check()
     assert report.skipped["empty"].count == 3
     assert report.skipped["empty"].first == f"{tmp_path / 'a.en'}:2"
@@ -106,7 +110,7 @@ def test_lines_too_long_are_skipped_without_being_held(tmp_path: Path) -> None:
     size = 30_000_000
     pairs = files(tmp_path, b"a\n" + b"x" * size + b"\nc\n", b"1\n2\n3\n")
     tracemalloc.start()
-    assert [pair.line for pair in pairs] == [1, 3]
+    assert [pair.number for pair in pairs] == [1, 3]
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < size / 5
@@ -119,15 +123,15 @@ def test_lines_too_long_are_skipped_without_being_held(tmp_path: Path) -> None:
 @pytest.mark.parametrize("extra", [0, 1])
 @pytest.mark.parametrize("end", ["", "\n", "\r\n", "\nz"])
 def test_the_limit_counts_characters(letter: str, extra: int, end: str, tmp_path: Path) -> None:
-    text = letter * (LONGEST + extra) + end
+    text = letter * (MAX_CHARACTERS + extra) + end
     pairs = files(tmp_path, f"a\n{text}".encode(), b"1\n2" + (b"\n3" if "z" in end else b""))
-    lines = [pair.line for pair in pairs]
+    lines = [pair.number for pair in pairs]
     assert lines == [1, *([2] if not extra else []), *([3] if "z" in end else [])]
 
 
 def test_a_megabyte_without_line_end_at_the_end_of_a_file(tmp_path: Path) -> None:
     pairs = files(tmp_path, b"a\n" + b"x" * 1_000_000, b"1\n2")
-    assert [pair.line for pair in pairs] == [1]
+    assert [pair.number for pair in pairs] == [1]
 
 
 def test_a_folder_is_refused(tmp_path: Path) -> None:
@@ -183,7 +187,7 @@ def test_gzip_is_told_by_its_bytes_and_not_by_its_name(tmp_path: Path) -> None:
     pairs = files(tmp_path, gzip.compress(b"one\ntwo\n"), b"eins\nzwei\n")
     assert [pair.source for pair in pairs] == ["one", "two"]
     (tmp_path / "plain.gz").write_bytes(b"one\teins\n")
-    assert list(Pairs.of_tsv(tmp_path / "plain.gz")) == [Pair(1, "one", "eins")]
+    assert list(Pairs.of_tsv(tmp_path / "plain.gz")) == [Pair(1, Line("one"), Line("eins"))]
 
 
 def test_gzip_of_several_members(tmp_path: Path) -> None:
@@ -223,7 +227,7 @@ def test_tsv(tmp_path: Path) -> None:
     path = tmp_path / "pairs.tsv"
     path.write_bytes(b"\xef\xbb\xbfone\teins\r\n\r\n\tzwei\r\nthree\tdrei")
     pairs = Pairs.of_tsv(path)
-    assert list(pairs) == [Pair(1, "one", "eins"), Pair(4, "three", "drei")]
+    assert list(pairs) == [Pair(1, Line("one"), Line("eins")), Pair(4, Line("three"), Line("drei"))]
     assert pairs.check().skipped["empty"].count == 2
 
 
@@ -237,7 +241,10 @@ def test_a_row_without_two_columns_is_refused_with_its_line(row: bytes, tmp_path
 def test_target_alone_has_an_empty_source(tmp_path: Path) -> None:
     path = tmp_path / "text"
     path.write_bytes(b"one\n\ntwo\n")
-    assert list(Pairs.of_target(path)) == [Pair(1, "", "one"), Pair(3, "", "two")]
+    assert list(Pairs.of_target(path)) == [
+        Pair(1, Line(""), Line("one")),
+        Pair(3, Line(""), Line("two")),
+    ]
 
 
 def test_the_fingerprint_is_that_of_the_bytes(tmp_path: Path) -> None:

@@ -8,8 +8,8 @@ from collections.abc import Callable, Sequence
 
 import pytest
 
-from regard.data.corpus import Pair
-from regard.data.doctor import Profile, examine, overlap, refuse_swapped
+from regard.data.doctor import Overlap, Profile, examine, refuse_swapped
+from regard.data.line import Line, Pair
 from regard.errors import UsageError
 
 TEXT = """
@@ -29,7 +29,7 @@ SYMBOLS = list("abcdefghij")
 
 def made(count: int, seed: int, make: Callable[[random.Random], tuple[str, str]]) -> list[Pair]:
     chooser = random.Random(seed)
-    return [Pair(line, *make(chooser)) for line in range(1, count + 1)]
+    return [Pair(line, *map(Line, make(chooser))) for line in range(1, count + 1)]
 
 
 def words(chooser: random.Random, from_words: Sequence[str], names: int = 1) -> str:
@@ -70,7 +70,7 @@ def japanese(chooser: random.Random) -> tuple[str, str]:
 
 
 def swapped(pairs: list[Pair]) -> list[Pair]:
-    return [Pair(pair.line, pair.target, pair.source) for pair in pairs]
+    return [Pair(pair.number, pair.target, pair.source) for pair in pairs]
 
 
 @pytest.mark.parametrize("make", [translation, japanese])
@@ -99,13 +99,13 @@ def test_files_of_other_words_are_not_refused() -> None:
     profile = examine(made(2000, 0, translation)).profile
     refuse_swapped(profile, made(500, 0, copy), "these files")
     refuse_swapped(profile, [], "these files")
-    same_side = [Pair(pair.line, pair.source, pair.source) for pair in made(500, 1, translation)]
+    same_side = [Pair(pair.number, pair.source, pair.source) for pair in made(500, 1, translation)]
     refuse_swapped(profile, same_side, "these files")
 
 
 def test_only_one_wrong_side_is_not_called_swapped() -> None:
     profile = examine(made(2000, 0, translation)).profile
-    german = [Pair(pair.line, pair.target, pair.target) for pair in made(500, 1, translation)]
+    german = [Pair(pair.number, pair.target, pair.target) for pair in made(500, 1, translation)]
     refuse_swapped(profile, german, "these files")
 
 
@@ -118,7 +118,7 @@ def test_a_profile_comes_back_from_json() -> None:
 
 
 def test_a_profile_is_bounded() -> None:
-    pairs = [Pair(number, f"w{number}", f"v{number}") for number in range(1, 30_000)]
+    pairs = [Pair(number, Line(f"w{number}"), Line(f"v{number}")) for number in range(1, 30_000)]
     profile = examine(pairs).profile
     assert len(profile.source) == len(profile.target) == 2000
 
@@ -135,23 +135,27 @@ def test_identical_sides_are_warned_of() -> None:
 
 def test_extreme_lengths_are_warned_of() -> None:
     pairs = made(500, 0, translation)
-    pairs[:100] = [Pair(pair.line, pair.source, "x") for pair in pairs[:100]]
+    pairs[:100] = [Pair(pair.number, pair.source, Line("x")) for pair in pairs[:100]]
     found = examine(pairs).warnings
     assert any("9 times as long" in warning for warning in found)
 
 
 def test_a_repeated_line_is_warned_of_but_not_the_labels_of_classes() -> None:
     pairs = made(500, 0, translation)
-    pairs[:100] = [Pair(pair.line, "Advertisement , please .", pair.target) for pair in pairs[:100]]
-    assert any("One source line stands in 20%" in warning for warning in examine(pairs).warnings)
-    labels = [Pair(p.line, p.source, "yes" if p.line % 2 else "no") for p in made(500, 0, copy)]
+    pairs[:100] = [
+        Pair(pair.number, Line("Advertisement , please ."), pair.target) for pair in pairs[:100]
+    ]
+    assert any("The same source line is in 20%" in warning for warning in examine(pairs).warnings)
+    labels = [
+        Pair(p.number, p.source, Line("yes" if p.number % 2 else "no")) for p in made(500, 0, copy)
+    ]
     assert examine(labels).warnings == ()
 
 
 def test_wrongly_converted_text_is_warned_of() -> None:
     pairs = made(500, 0, translation)
     broken = "schöne Grüße".encode().decode("latin-1")
-    pairs[:50] = [Pair(pair.line, pair.source, broken) for pair in pairs[:50]]
+    pairs[:50] = [Pair(pair.number, pair.source, Line(broken)) for pair in pairs[:50]]
     assert any("wrong conversion" in warning for warning in examine(pairs).warnings)
 
 
@@ -161,3 +165,9 @@ def test_overlap_is_the_share_of_validation() -> None:
     assert overlap(training, training[:50] + other) == 0.5
     assert overlap(training, training[:1] * 10) == 1
     assert overlap(training, []) == 0
+
+
+def overlap(training: list[Pair], validation: list[Pair]) -> float:
+    found = Overlap(validation)
+    assert list(found.watch(training)) == training
+    return found.share

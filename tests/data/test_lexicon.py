@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from regard.data import lexicon
-from regard.data.corpus import Pair
 from regard.data.lexicon import likely_targets
+from regard.data.line import Line, Pair
 from regard.data.store import Store
 from regard.data.tokenizer import Words
 from regard.data.tokenizers import Tokenizers
@@ -26,7 +26,7 @@ def store(tmp_path: Path) -> Store:
     for number in range(400):
         line = draw.sample(LETTERS, draw.randint(2, 6))
         target = [letter.upper() for letter in sorted(line)]
-        pairs.append(Pair(number, " ".join(line), " ".join(["und", *target])))
+        pairs.append(Pair(number, Line(" ".join(line)), Line(" ".join(["und", *target]))))
     sides = Tokenizers(Words(LETTERS), Words(["und", *(letter.upper() for letter in LETTERS)]))
     return Store.write(tmp_path / "store", pairs, sides, 100)
 

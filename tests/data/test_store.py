@@ -21,8 +21,8 @@ from hypothesis import strategies as st
 
 from regard.config import check
 from regard.data.batch import EOS, PAD, Batch
-from regard.data.corpus import Pair
-from regard.data.store import Batches, BatchSettings, Place, Ragged, Store, in_order
+from regard.data.line import Line, Pair
+from regard.data.store import Batches, BatchSettings, Offset, Ragged, Store, by_length
 from regard.data.tokenizer import TokenizerSettings, Words
 from regard.data.tokenizers import Tokenizers
 from regard.errors import RegardError, UsageError
@@ -36,14 +36,14 @@ def some_pairs(count: int, seed: int = 0) -> list[Pair]:
     def line(number: int) -> str:
         return " ".join([*chooser.choices(words, k=chooser.randint(1, 20)), str(number)])
 
-    return [Pair(number, line(number), line(number)) for number in range(1, count + 1)]
+    return [Pair(number, Line(line(number)), Line(line(number))) for number in range(1, count + 1)]
 
 
 PAIRS = some_pairs(700)
 SIDES = Tokenizers.train(
     check(TokenizerSettings, {"vocabulary": 400}),
-    lambda: (pair.source for pair in PAIRS),
-    lambda: (pair.target for pair in PAIRS),
+    lambda: (pair.source.text for pair in PAIRS),
+    lambda: (pair.target.text for pair in PAIRS),
 )
 SMALL = BatchSettings(tokens=300, window=150, max_length=200)
 
@@ -64,9 +64,9 @@ def rows(batch: Batch) -> list[tuple[tuple[int, ...], tuple[int, ...]]]:
     return list(zip(*sides, strict=True))
 
 
-def an_epoch(batches: Batches, epoch: int = 0) -> list[tuple[Batch, Place]]:
+def an_epoch(batches: Batches, epoch: int = 0) -> list[tuple[Batch, Offset]]:
     found = []
-    for batch, place in batches.from_place(Place(epoch)):
+    for batch, place in batches.from_offset(Offset(epoch)):
         found.append((batch, place))
         if place.epoch > epoch:
             return found
@@ -81,8 +81,8 @@ def same(first: Batch, second: Batch) -> bool:
 
 
 def encoded() -> Counter[tuple[tuple[int, ...], tuple[int, ...]]]:
-    sources = SIDES.source.encode([pair.source for pair in PAIRS])
-    targets = SIDES.target.encode([pair.target for pair in PAIRS])
+    sources = SIDES.source.encode([pair.source.text for pair in PAIRS])
+    targets = SIDES.target.encode([pair.target.text for pair in PAIRS])
     return Counter(zip(map(tuple, sources), map(tuple, targets), strict=True))
 
 
@@ -91,11 +91,9 @@ def test_what_was_written_is_read(store: Store) -> None:
     assert store.skipped == 0
     for index in (0, 1, 350, 699):
         source, target = store.pair(index)
-        assert SIDES.source.decode(source.tolist()) == PAIRS[index].source
-        assert SIDES.target.decode(target.tolist()) == PAIRS[index].target
-    sources, targets = store.text(np.array([5, 3]))
-    assert sources == [PAIRS[5].source, PAIRS[3].source]
-    assert targets == [PAIRS[5].target, PAIRS[3].target]
+        assert SIDES.source.decode(source.tolist()) == PAIRS[index].source.text
+        assert SIDES.target.decode(target.tolist()) == PAIRS[index].target.text
+    assert store.pairs(np.array([5, 3])) == [PAIRS[5], PAIRS[3]]
 
 
 def test_it_is_mapped_for_reading_only(store: Store) -> None:
@@ -110,21 +108,21 @@ def test_more_than_one_chunk_and_progress(tmp_path: Path) -> None:
     store = Store.write(tmp_path, iter(pairs), SIDES, 200, progress=told.append)
     assert told == [4096, 8192, 9000]
     assert len(store) == 9000
-    assert SIDES.source.decode(store.pair(8999)[0].tolist()) == pairs[8999].source
+    assert SIDES.source.decode(store.pair(8999)[0].tolist()) == pairs[8999].source.text
     with pytest.raises(UsageError, match="without its text"):
-        store.text(np.array([0]))
+        store.pairs(np.array([0]))
 
 
 def test_pairs_too_long_are_skipped_and_counted(tmp_path: Path) -> None:
     pairs = [
-        Pair(1, "a", "b"),
-        Pair(2, "ab " * 50, "b"),
-        Pair(3, "a", "ab " * 50),
-        Pair(4, "c", "d"),
+        Pair(1, Line("a"), Line("b")),
+        Pair(2, Line("ab " * 50), Line("b")),
+        Pair(3, Line("a"), Line("ab " * 50)),
+        Pair(4, Line("c"), Line("d")),
     ]
     store = Store.write(tmp_path, pairs, SIDES, 20, keep_text=True)
     assert (len(store), store.skipped) == (2, 2)
-    assert store.text(np.array([1])) == (["c"], ["d"])
+    assert [pair.texts for pair in store.pairs(np.array([1]))] == [("c", "d")]
     with pytest.raises(UsageError, match="No pair is left"):
         Store.write(tmp_path, pairs[1:3], SIDES, 20)
     with pytest.raises(UsageError, match="not a complete"):
@@ -132,10 +130,16 @@ def test_pairs_too_long_are_skipped_and_counted(tmp_path: Path) -> None:
 
 
 def test_an_empty_source_for_language_models(tmp_path: Path) -> None:
-    store = Store.write(tmp_path, [Pair(1, "", "abc"), Pair(2, "", "d")], SIDES, 20, keep_text=True)
-    [batch] = in_order(store, 100)
+    store = Store.write(
+        tmp_path,
+        [Pair(1, Line(""), Line("abc")), Pair(2, Line(""), Line("d"))],
+        SIDES,
+        20,
+        keep_text=True,
+    )
+    [batch] = by_length(store, 100)
     assert batch.source.values.tolist() == [[EOS], [EOS]]
-    assert store.text(np.array([1])) == ([""], ["d"])
+    assert [pair.texts for pair in store.pairs(np.array([1]))] == [("", "d")]
 
 
 @pytest.mark.parametrize(("size", "kind"), [(65_536, np.uint16), (65_537, np.uint32)])
@@ -143,11 +147,11 @@ def test_the_width_of_ids_follows_the_vocabulary(size: int, kind: type, tmp_path
     large = Words([str(number) for number in range(size - 4)])
     sides = Tokenizers(large, Words(["x"]))
     last = str(size - 5)
-    store = Store.write(tmp_path, [Pair(1, f"0 {last}", "x")], sides, 20)
+    store = Store.write(tmp_path, [Pair(1, Line(f"0 {last}"), Line("x"))], sides, 20)
     assert store.source.values.dtype == kind
     assert store.target.values.dtype == np.uint16
     assert store.pair(0)[0].tolist() == [4, size - 1]
-    [batch] = in_order(store, 10)
+    [batch] = by_length(store, 10)
     assert batch.source.values.tolist() == [[4, size - 1, EOS]]
 
 
@@ -177,12 +181,12 @@ def test_a_killed_write_leaves_nothing_that_opens(tmp_path: Path) -> None:
     program = f"""
 import os
 from pathlib import Path
-from regard.data.corpus import Pair
+from regard.data.line import Line, Pair
 from regard.data.store import Store
 from regard.data.tokenizers import Tokenizers
 from regard.data.tokenizer import Words
 words = Words(["a", "b"])
-pairs = (Pair(number, "a b", "b a") for number in range(1, 20_000))
+pairs = (Pair(number, Line("a b"), Line("b a")) for number in range(1, 20_000))
 def kill(done):
     if done > 8_000:
         os.kill(os.getpid(), 9)
@@ -206,7 +210,7 @@ def test_damaged_stores_are_refused(tmp_path: Path) -> None:
                 Store.open(tmp_path)
         path.write_bytes(whole)
     Store.open(tmp_path)
-    for text in ("[]", "{}", "null", '{"format": "regard store 1"}'):
+    for text in ("[]", "{}", "null", '{"format": "regard store 2"}'):
         (tmp_path / "meta.json").write_text(text)
         with pytest.raises(UsageError, match="not a complete"):
             Store.open(tmp_path)
@@ -293,24 +297,28 @@ def test_batches_are_not_in_the_order_of_length(store: Store) -> None:
 @pytest.mark.parametrize("sampling", [0.0, 0.2])
 def test_going_on_at_every_place_is_the_same_as_not_stopping(sampling: float, store: Store) -> None:
     batches = Batches(store, SMALL, SIDES, 1, sampling)
-    whole = [*an_epoch(batches), *itertools.islice(batches.from_place(Place(1)), 10)]
-    places = [Place(), *(place for _, place in whole)]
+    whole = [*an_epoch(batches), *itertools.islice(batches.from_offset(Offset(1)), 10)]
+    places = [Offset(), *(place for _, place in whole)]
     for index in range(0, len(whole) - 2, 1 if not sampling else 7):
-        again = Batches(store, SMALL, SIDES, 1, sampling).from_place(Place(**asdict(places[index])))
+        again = Batches(store, SMALL, SIDES, 1, sampling).from_offset(
+            Offset(**asdict(places[index]))
+        )
         for expected, found in zip(whole[index:], itertools.islice(again, 2), strict=False):
             assert expected[1] == found[1]
             assert same(expected[0], found[0])
 
 
 def test_places_are_plain_numbers() -> None:
-    place = Place(1, 2, 3)
-    assert Place(**json.loads(json.dumps(asdict(place)))) == place
+    place = Offset(1, 2, 3)
+    assert Offset(**json.loads(json.dumps(asdict(place)))) == place
 
 
-@pytest.mark.parametrize("place", [Place(0, 99), Place(0, 0, 9999), Place(0, -1), Place(0, 0, -1)])
-def test_a_place_outside_the_order_is_refused(place: Place, store: Store) -> None:
+@pytest.mark.parametrize(
+    "place", [Offset(0, 99), Offset(0, 0, 9999), Offset(0, -1), Offset(0, 0, -1)]
+)
+def test_a_place_outside_the_order_is_refused(place: Offset, store: Store) -> None:
     with pytest.raises(UsageError, match="is not in this corpus"):
-        next(Batches(store, SMALL, SIDES, 1).from_place(place))
+        next(Batches(store, SMALL, SIDES, 1).from_offset(place))
 
 
 def test_going_on_prepares_one_window_only(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -322,7 +330,7 @@ def test_going_on_prepares_one_window_only(store: Store, monkeypatch: pytest.Mon
         return gather(self, rows)
 
     monkeypatch.setattr(Ragged, "gather", counted)
-    next(Batches(store, SMALL, SIDES, 1).from_place(Place(5, 3, 2)))
+    next(Batches(store, SMALL, SIDES, 1).from_offset(Offset(5, 3, 2)))
     assert prepared == [150, 150]
 
 
@@ -334,7 +342,7 @@ def test_the_number_of_batches_is_exact(window: int, store: Store) -> None:
 
 
 def test_sampling_cuts_every_epoch_anew_and_keeps_the_text(store: Store) -> None:
-    texts = Counter((pair.source, pair.target) for pair in PAIRS)
+    texts = Counter(pair.texts for pair in PAIRS)
     epochs = []
     for epoch in (0, 1):
         found = [
@@ -358,20 +366,20 @@ def test_sampling_without_text_is_refused(tmp_path: Path) -> None:
 
 
 def test_in_order_has_every_pair_once_by_length(store: Store) -> None:
-    batches = list(in_order(store, 300))
+    batches = list(by_length(store, 300))
     assert Counter(row for batch in batches for row in rows(batch)) == encoded()
     widths = [batch.target.values.shape[1] for batch in batches]
     assert widths == sorted(widths)
-    assert all(same(one, two) for one, two in zip(batches, in_order(store, 300), strict=True))
+    assert all(same(one, two) for one, two in zip(batches, by_length(store, 300), strict=True))
 
 
 def test_one_pair(tmp_path: Path) -> None:
     store = Store.write(tmp_path, PAIRS[:1], SIDES, 200)
     batches = Batches(store, BatchSettings(), SIDES, 0)
-    assert [p for _, p in itertools.islice(batches.from_place(Place()), 3)] == [
-        Place(1),
-        Place(2),
-        Place(3),
+    assert [p for _, p in itertools.islice(batches.from_offset(Offset()), 3)] == [
+        Offset(1),
+        Offset(2),
+        Offset(3),
     ]
 
 
@@ -379,10 +387,12 @@ def test_a_window_bounds_the_memory(tmp_path: Path) -> None:
     words = Words([str(number) for number in range(100)])
     sides = Tokenizers.one(words)
     line = " ".join(str(number % 100) for number in range(100))
-    store = Store.write(tmp_path, (Pair(n, line, line) for n in range(1, 20_001)), sides, 200)
+    store = Store.write(
+        tmp_path, (Pair(n, Line(line), Line(line)) for n in range(1, 20_001)), sides, 200
+    )
     batches = Batches(store, BatchSettings(window=500), sides, 0)
     tracemalloc.start()
-    for _ in itertools.islice(batches.from_place(Place()), 60):
+    for _ in itertools.islice(batches.from_offset(Offset()), 60):
         pass
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()

@@ -21,9 +21,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from regard.config import check
-from regard.data import sides as module
+from regard.data import tokenizers as module
 from regard.data.batch import UNKNOWN
-from regard.data.subwords import SentencePiece, evenly
+from regard.data.subwords import SentencePiece, sample_evenly
 from regard.data.tokenizer import Bytes, Tokenizer, TokenizerSettings, Words
 from regard.data.tokenizers import Tokenizers, load, save, train
 from regard.errors import UsageError
@@ -209,7 +209,7 @@ def test_a_target_with_ids_that_there_are_not_is_refused(targets: object, tmp_pa
     record = {**json.loads(path.read_text()), "targets": targets}
     for digest in (record.pop("digest"), module._digest(without_format(record))):
         path.write_text(json.dumps({**record, "digest": digest}))
-        with pytest.raises(UsageError, match="not a whole tokenizer file"):
+        with pytest.raises(UsageError, match="not a complete tokenizer file"):
             Tokenizers.load(tmp_path)
 
 
@@ -258,7 +258,7 @@ def test_a_corrupt_file_is_refused(kind: str, tmp_path: Path) -> None:
             assert load(path).encode(LINES) == ALL[kind].encode(LINES)
     for length in (0, 1, 100, len(whole) // 2, len(whole) - 1):
         path.write_bytes(whole[:length])
-        with pytest.raises(UsageError, match="not a whole tokenizer"):
+        with pytest.raises(UsageError, match="not a complete tokenizer"):
             load(path)
 
 
@@ -334,14 +334,14 @@ def test_a_large_alphabet_falls_back_to_bytes() -> None:
 
 
 def test_lines_are_taken_from_all_over_a_large_text() -> None:
-    taken = [int(line) for line in evenly(map(str, range(100_000)), limit=1_000)]
+    taken = [int(line) for line in sample_evenly(map(str, range(100_000)), limit=1_000)]
     assert 500 <= len(taken) <= 1_000
     assert taken == sorted(taken)
     gaps = [after - before for before, after in pairwise(taken)]
     assert max(gaps) < 4 * min(gaps) + 400
     odd = sum(number % 2 for number in taken) / len(taken)
     assert 0.45 < odd < 0.55
-    assert evenly(map(str, range(1_000)), limit=1_000) == [str(n) for n in range(1_000)]
+    assert sample_evenly(map(str, range(1_000)), limit=1_000) == [str(n) for n in range(1_000)]
 
 
 def test_sampling_is_refused_for_the_other_kinds() -> None:

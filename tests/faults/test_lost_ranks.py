@@ -1,4 +1,4 @@
-"""Processes of a group that are lost again and again, and groups that cannot begin."""
+"""Processes of a group that are lost again and again, and groups that cannot start."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import random
 import signal
 from pathlib import Path
 
-from ranks import SCRIPT, STEPS, begin, children, finish
+from ranks import SCRIPT, STEPS, children, finish, launch
 from toy import journal, output, saved_steps, strays, tensors, wait_for_step, write_corpus
 
 import regard
@@ -15,9 +15,9 @@ import regard
 
 def test_ranks_killed_at_random_change_nothing(tmp_path: Path) -> None:
     corpus = write_corpus(tmp_path / "corpus")
-    finish(begin(tmp_path / "undisturbed", corpus, 2))
+    finish(launch(tmp_path / "undisturbed", corpus, 2))
     run = tmp_path / "run"
-    process = begin(run, corpus, 2, restarts=9)
+    process = launch(run, corpus, 2, restarts=9)
     reached = 0
     for _ in range(5):
         wait_for_step(process, run, reached + random.randint(2, 22))
@@ -31,7 +31,7 @@ def test_ranks_killed_at_random_change_nothing(tmp_path: Path) -> None:
 
 def test_wrong_use_ends_all_processes_without_a_traceback_of_ours(tmp_path: Path) -> None:
     corpus = write_corpus(tmp_path / "corpus")
-    process = begin(tmp_path / "run", {**corpus, "source": corpus["valid_source"]}, 2)
+    process = launch(tmp_path / "run", {**corpus, "source": corpus["valid_source"]}, 2)
     said = output(process)
     assert process.returncode != 0
     assert "has 20 lines but" in said

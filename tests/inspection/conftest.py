@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from toy import ABLE, SMALL, turned, write_corpus, write_lines
+from toy import ABLE, SMALL, parallel, turned, write_corpus, write_lines
 
 import regard
 from regard.corpora import grammar
@@ -29,7 +29,12 @@ def able(tmp_path_factory: pytest.TempPathFactory) -> Path:
             folder / f"{part}.target"
         ).read_text().splitlines()
     regard.train(
-        "lstm_attention", run=folder / "run", steps=120, settings=ABLE, quiet=True, **corpus
+        "lstm_attention",
+        run=folder / "run",
+        steps=120,
+        settings=ABLE,
+        quiet=True,
+        **parallel(corpus),
     )
     return folder
 
@@ -47,7 +52,9 @@ def transformer(able: Path) -> Path:
         )
     }
     settings = [*SMALL, "model.layers=2", "training.validate_every=4"]
-    regard.train("tiny", run=able / "transformer", steps=8, settings=settings, quiet=True, **corpus)
+    regard.train(
+        "tiny", run=able / "transformer", steps=8, settings=settings, quiet=True, **parallel(corpus)
+    )
     return able / "transformer"
 
 
@@ -59,7 +66,7 @@ def trees(tmp_path_factory: pytest.TempPathFactory) -> Path:
     files = {
         f"{option}{name}": folder / f"{part}.{suffix}"
         for option, part in (("", "train"), ("valid_", "valid"))
-        for name, suffix in (("source", "en"), ("target", "de"), ("source_heads", "trees"))
+        for name, suffix in (("source", "en"), ("target", "de"), ("trees", "trees"))
     }
     settings = [
         *SMALL,
@@ -71,7 +78,9 @@ def trees(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "training.optimizer.rate=0.01",
         "training.validate_every=10",
     ]
-    regard.train("tiny", run=folder / "run", steps=20, settings=settings, quiet=True, **files)
+    regard.train(
+        "tiny", run=folder / "run", steps=20, settings=settings, quiet=True, **parallel(files)
+    )
     return folder
 
 

@@ -8,15 +8,18 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from regard.inspection.words import Side
 from toy import write_lines
+from untrained import untrained
 
 import regard
 from regard.cli import main
+from regard.data.parallel import Parallel
+from regard.data.words import Side
 from regard.errors import UsageError
 from regard.inspection import aligning
-from regard.inspection.aligning import Pair, align, choose, read_gold, read_pairs
+from regard.inspection.aligning import align, choose, read_gold, read_pairs
 from regard.inspection.alignment import AttentionHeads, between_words, find_method, links
+from regard.models.transformer import TransformerConfig
 from regard.runs.folder import Run
 
 WEIGHTS = np.array(
@@ -91,26 +94,25 @@ def test_the_right_heads_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
             for each in noise
         ]
 
-    monkeypatch.setattr(aligning, "each_pair", examples)
+    predictor = untrained(TransformerConfig.miniatures()[0])
+    monkeypatch.setattr(predictor, "attend", examples)
     for known in (gold, None):
-        chosen = choose(None, [Pair("", "")] * 5, "grow-diag", known)
+        chosen = choose(predictor, [("", "")] * 5, "grow-diag", known)
         assert (1, 2) in chosen.best.heads.indices
         assert chosen.best.heads.moment == "writing"
         assert chosen.best.error == 0
         assert chosen.single[0].heads.indices == ((1, 2),)
     with pytest.raises(UsageError, match="5 lines for 6 pairs"):
-        choose(None, [Pair("", "")] * 6, "grow-diag", gold)
+        choose(predictor, [("", "")] * 6, "grow-diag", gold)
 
 
 def test_a_model_that_learned_aligns_well(able: Path) -> None:
     predictor = regard.load(able / "run")
-    pairs = list(read_pairs(able / "test.source", able / "test.target"))
+    pairs = list(read_pairs(Parallel(able / "test.source", able / "test.target")))
     gold = read_gold(able / "test.align")
     chosen = choose(predictor, pairs, "argmax", gold)
     assert chosen.best.error < 0.1
-    found = list(
-        align(predictor, [*pairs, Pair("", "ANT"), Pair("ant", "")], chosen.best.heads, "argmax")
-    )
+    found = list(align(predictor, [*pairs, ("", "ANT"), ("ant", "")], chosen.best.heads, "argmax"))
     assert found[-2:] == [frozenset(), frozenset()]
     one_by_one = [next(align(predictor, [pair], chosen.best.heads, "argmax")) for pair in pairs]
     assert found[:-2] == one_by_one  # neighbours in a batch change nothing, and order is kept
@@ -165,7 +167,7 @@ def test_without_a_gold_heads_are_chosen_once_by_agreement(
     files = ["--source", able / "test.source", "--target", able / "test.target"]
     assert command("align", run, *files) == 0
     assert "both directions agree" in capsys.readouterr().err
-    assert Run.open(run).alignment_heads is not None
+    assert Run.open(run).facts("heads")
     assert command("align", run, *files) == 0
     assert "both directions agree" not in capsys.readouterr().err
 

@@ -14,6 +14,7 @@ from untrained import LETTERS, untrained
 
 import regard
 from regard.data.batch import EOS, Batch, Padded
+from regard.data.line import Line
 from regard.data.tokenizer import Bytes, Tokenizer
 from regard.errors import UsageError
 from regard.inspection.look import look
@@ -33,12 +34,12 @@ MEMBERS = [
 ]
 SMALL = TransformerConfig.miniatures()[0]
 SYNTAX = SMALL.changed(position="syntax")
-HEADS = [2, 0, 2, 5, 3]
+TREE = (2, 0, 2, 5, 3)
 """A tree over the text, for those that read one."""
 
 
-def heads_for(predictor: Predictor) -> list[int] | None:
-    return HEADS if predictor.reads_heads else None
+def line_for(predictor: Predictor) -> Line:
+    return Line(TEXT, TREE if predictor.annotations else None)
 
 
 def test_the_public_name_is_this_function() -> None:
@@ -48,8 +49,8 @@ def test_the_public_name_is_this_function() -> None:
 @pytest.mark.parametrize("config", MEMBERS)
 def test_every_family_can_be_looked_at(config: Any) -> None:
     predictor = untrained(config)
-    heads = heads_for(predictor)
-    found = look(predictor, TEXT, heads=heads)
+    line = line_for(predictor)
+    found = look(predictor, line)
     sides = {"cross": (found.target, found.source), "encoder": (found.source, found.source)}
     for kind in ("cross", "encoder", "decoder"):
         looking, looked_at = sides.get(kind, (found.read, found.read))
@@ -59,10 +60,9 @@ def test_every_family_can_be_looked_at(config: Any) -> None:
                 np.testing.assert_allclose(layer.sum(axis=-1), 1, atol=1e-5)
         bits = np.array([b for heads in found.entropy(kind) for b in heads])
         assert ((bits >= 0) & (bits <= math.log2(len(looked_at.ids)) + 1e-9)).all()
-    assert predictor(TEXT, heads) == found.translation
-    source = TEXT if predictor.model.reads_source else ""
-    pair = (source, found.translation)
-    ((log, count),) = predictor.score([pair], None if heads is None else [heads])
+    assert predictor(line) == found.translation
+    source = line if predictor.model.reads_source else ""
+    ((log, count),) = predictor.score([(source, found.translation)])
     assert count == len(found.written)
     assert found.log_probability == pytest.approx(log, abs=1e-3)
     assert found.html()
@@ -70,26 +70,26 @@ def test_every_family_can_be_looked_at(config: Any) -> None:
 
 def test_heads_that_do_not_fit_are_refused_in_a_sentence() -> None:
     with pytest.raises(
-        UsageError, match="reads the dependency tree of each source line: give heads"
+        UsageError, match="reads the dependency tree of each source line: give Line"
     ):
         look(untrained(SYNTAX), TEXT)
     with pytest.raises(UsageError, match="has 2 heads, but its source has 5 words"):
-        look(untrained(SYNTAX), TEXT, heads=[2, 0])
+        look(untrained(SYNTAX), Line(TEXT, (2, 0)))
     with pytest.raises(UsageError, match="no text"):
-        look(untrained(SYNTAX), "", heads=[])
-    for config in (SMALL, LanguageConfig.miniatures()[0]):
-        with pytest.raises(UsageError, match="leave heads out"):
-            look(untrained(config), TEXT, heads=HEADS)
+        look(untrained(SYNTAX), Line("", ()))
+    for config in (SMALL, LanguageConfig.miniatures()[0]):  # these read no tree
+        found, plain = (look(untrained(config), line) for line in (Line(TEXT, TREE), TEXT))
+        assert found.translation == plain.translation
+        assert found.log_probability == plain.log_probability
 
 
 @pytest.mark.parametrize("config", MEMBERS)
 def test_the_weights_are_those_of_the_search(config: Any) -> None:
     """Greedy search step by step, captured, against the one pass of a look."""
     predictor = untrained(config, Beam(beam=1))
-    heads = heads_for(predictor)
-    found = look(predictor, TEXT, heads=heads)
+    found = look(predictor, line_for(predictor))
     with capture(predictor.model) as steps:
-        predictor(TEXT, heads)
+        predictor(line_for(predictor))
     used = [torch.cat(each, dim=2)[0].numpy() for each in across(predictor.model, steps)]
     for layer, weights in zip(found.layers.cross, used, strict=True):
         np.testing.assert_allclose(weights, layer, atol=1e-5)
@@ -123,8 +123,8 @@ def test_the_weights_are_those_of_the_fused_kernel(monkeypatch: pytest.MonkeyPat
 def test_the_weights_by_a_tree_are_those_that_were_used(monkeypatch: pytest.MonkeyPatch) -> None:
     """Translating makes the weights within the source even without a probe."""
     predictor = untrained(SYNTAX)
-    found = look(predictor, TEXT, heads=HEADS)
-    other = look(predictor, TEXT, heads=[0, 1, 2, 3, 4])
+    found = look(predictor, Line(TEXT, TREE))
+    other = look(predictor, Line(TEXT, (0, 1, 2, 3, 4)))
     seen, mean = [], Shaw.mean
 
     def telling(self: Shaw, weights: torch.Tensor, distance: torch.Tensor) -> torch.Tensor:
@@ -132,7 +132,7 @@ def test_the_weights_by_a_tree_are_those_that_were_used(monkeypatch: pytest.Monk
         return mean(self, weights, distance)
 
     monkeypatch.setattr(Shaw, "mean", telling)
-    predictor(TEXT, HEADS)
+    predictor(Line(TEXT, TREE))
     for weights, layer, by_other in zip(
         seen, found.layers.encoder, other.layers.encoder, strict=True
     ):
@@ -143,10 +143,10 @@ def test_the_weights_by_a_tree_are_those_that_were_used(monkeypatch: pytest.Monk
 @pytest.mark.parametrize("tokenizer", [Bytes(), LETTERS], ids=lambda each: each.kind)
 def test_a_tree_over_words_is_one_over_their_pieces(tokenizer: Tokenizer) -> None:
     predictor = untrained(SYNTAX, tokenizer=tokenizer)
-    found = look(predictor, f" {TEXT}  ", target="EEL DOG CAT", heads=HEADS)
+    found = look(predictor, Line(f" {TEXT}  ", TREE), target="EEL DOG CAT")
     assert found.source.words[:-1] == tuple(TEXT.split())
     with capture(predictor.model) as weights:
-        list(predictor.score([(TEXT, "EEL DOG CAT")], [HEADS]))
+        list(predictor.score([(Line(TEXT, TREE), "EEL DOG CAT")]))
     used = [each[0][0].numpy() for each in across(predictor.model, weights)]
     for layer, read in zip(found.layers.cross, used, strict=True):
         np.testing.assert_allclose(read, layer, atol=1e-5)

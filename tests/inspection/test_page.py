@@ -23,7 +23,6 @@ from regard.inspection.alignment import (
     between_words,
     links,
 )
-from regard.inspection.attention import KINDS
 from regard.inspection.look import Look, look
 from regard.inspection.page import STEPS, as_json, frame, page, save_page
 from regard.metrics.alignment import pharaoh
@@ -31,6 +30,7 @@ from regard.models.convolutional import ByteNetConfig, ConvolutionalConfig
 from regard.models.language import LanguageConfig
 from regard.models.recurrent import RecurrentConfig
 from regard.models.transformer import TransformerConfig
+from regard.nn.captured import KINDS
 from regard.predict import Predictor
 
 HOSTILE = [

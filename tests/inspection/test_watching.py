@@ -23,20 +23,25 @@ from regard.cli import main
 from regard.errors import RegardError, UsageError
 from regard.inspection.watching import own_names, run_data, start, version
 from regard.runs.folder import Run
+from regard.runs.snapshot import load_snapshots, save_snapshot
 
 
 def test_each_validation_keeps_a_snapshot(transformer: Path) -> None:
     run = Run.open(transformer)
-    snapshots = list(run.snapshots())
+    snapshots = list(load_snapshots(run))
     assert [each["step"] for each in snapshots] == [4, 8]
-    sources, references = run.validation_text(4)
+    pairs = run.validation_pairs(4)
     for each in snapshots:
-        assert [sentence["source"] for sentence in each["sentences"]] == sources
-        assert [sentence["reference"] for sentence in each["sentences"]] == references
+        assert [sentence["source"] for sentence in each["sentences"]] == [
+            pair.source.text for pair in pairs
+        ]
+        assert [sentence["reference"] for sentence in each["sentences"]] == [
+            pair.target.text for pair in pairs
+        ]
 
 
 def test_a_snapshot_has_the_attention_between_words(able: Path) -> None:
-    last = list(Run.open(able / "run").snapshots())[-1]
+    last = list(load_snapshots(Run.open(able / "run")))[-1]
     for sentence in last["sentences"]:
         attention = sentence["attention"]
         assert attention["columns"] == [*sentence["source"].split(), "</s>"]
@@ -52,7 +57,7 @@ def test_a_damaged_snapshot_is_passed_over(transformer: Path, tmp_path: Path) ->
     (tmp_path / "run/snapshots/step-x.json").write_text("{}")
     (tmp_path / "run/snapshots/step-6.json").write_text('{"sentences": 5}')
     run = Run.open(tmp_path / "run")
-    assert [each["step"] for each in run.snapshots()] == [6, 8]
+    assert [each["step"] for each in load_snapshots(run)] == [6, 8]
     assert [each["step"] for each in run_data(run)["snapshots"]] == [8]
 
 
@@ -60,7 +65,7 @@ def test_a_long_run_shows_some_of_its_snapshots(transformer: Path, tmp_path: Pat
     shutil.copytree(transformer, tmp_path / "run")
     run = Run.open(tmp_path / "run")
     for step in range(10, 2010, 10):
-        run.save_snapshot(step, {"sentences": []})
+        save_snapshot(run, step, {"sentences": []})
     steps = [each["step"] for each in run_data(run)["snapshots"]]
     assert (len(steps), steps[0], steps[-1]) == (60, 4, 2000)
     assert steps == sorted(set(steps))

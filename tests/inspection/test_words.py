@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from regard.data.tokenizer import Bytes, Characters, Tokenizer, TokenizerSettings, Words
 from regard.data.tokenizers import train
+from regard.data.words import Side, group, merge
 from regard.inspection.alignment import links
-from regard.inspection.words import Side, group, merge
 
 LINES = ["the animal was tired", "the street was wide", "a tired animal", "wide streets"] * 20
 SUBWORDS = train(TokenizerSettings(vocabulary=300), LINES)

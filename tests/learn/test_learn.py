@@ -57,8 +57,7 @@ def test_reversing_a_line_is_learned(kind: str, tmp_path: Path) -> None:
     def train(run: str, steps: int) -> regard.predict.Predictor:
         regard.train(
             recipe,
-            source=tmp_path / "train.source",
-            target=tmp_path / "train.target",
+            regard.Parallel(tmp_path / "train.source", tmp_path / "train.target"),
             run=tmp_path / run,
             steps=steps,
             settings=settings,
@@ -79,8 +78,7 @@ def test_one_fixed_vector_loses_long_lines_and_attention_does_not(tmp_path: Path
     def train(attention: str) -> tuple[float, float]:
         regard.train(
             "lstm_attention",
-            source=tmp_path / "train.source",
-            target=tmp_path / "train.target",
+            regard.Parallel(tmp_path / "train.source", tmp_path / "train.target"),
             run=tmp_path / attention,
             steps=1200,
             settings=[
@@ -135,8 +133,8 @@ def test_a_language_model_learns_all_that_can_be_known(
     chosen = ["tokenizer.kind=word", "model.dropout=0", "batch.tokens=2048", *settings]
 
     def train(run: str, steps: int) -> regard.predict.Predictor:
-        target, folder = tmp_path / "train", tmp_path / run
-        regard.train(recipe, target=target, run=folder, steps=steps, settings=chosen, quiet=True)
+        data, folder = regard.Parallel(target=tmp_path / "train"), tmp_path / run
+        regard.train(recipe, data, run=folder, steps=steps, settings=chosen, quiet=True)
         return regard.load(folder)
 
     asked, answers = [begun[i] for i in short], [wholes[i] for i in short]
@@ -145,5 +143,6 @@ def test_a_language_model_learns_all_that_can_be_known(
     letters = [len(line.split()) // 2 for line in wholes]
     known = sum(math.log(7) + count * math.log(len(LETTERS)) for count in letters)
     least = math.exp(known / sum(2 * count + 2 for count in letters))
-    found = regard.evaluate(tmp_path / "trained", target=tmp_path / "test")["perplexity"]
+    test = regard.Parallel(target=tmp_path / "test")
+    found = regard.evaluate(tmp_path / "trained", test)["perplexity"]
     assert 0.99 * least < found < 1.05 * least

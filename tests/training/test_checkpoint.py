@@ -1,4 +1,4 @@
-"""Checkpoints: whole or not there at all, and every damage noticed."""
+"""Checkpoints: complete or absent, and every corruption is noticed."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ def test_without_a_best_the_latest_is_used(checkpoints: Checkpoints, said: list[
     assert said == []
 
 
-def test_a_damaged_best_is_said_and_the_latest_used(
+def test_a_corrupt_best_is_reported_and_the_latest_used(
     checkpoints: Checkpoints, said: list[str]
 ) -> None:
     for step in (1, 2, 3):
@@ -104,7 +104,7 @@ def test_a_damaged_best_is_said_and_the_latest_used(
     assert "corrupt" in said[0]
 
 
-def test_a_damaged_latest_falls_back_to_the_one_before_and_says_why(
+def test_a_corrupt_latest_falls_back_to_the_previous_one_and_says_why(
     checkpoints: Checkpoints, said: list[str]
 ) -> None:
     save(checkpoints, 1)
@@ -121,7 +121,7 @@ def test_a_damaged_latest_falls_back_to_the_one_before_and_says_why(
     ]
 
 
-def test_after_a_fall_back_the_good_ones_are_kept_and_the_damaged_removed(
+def test_after_a_fallback_the_intact_ones_are_kept_and_the_corrupt_removed(
     checkpoints: Checkpoints,
 ) -> None:
     checkpoints.keep = 4
@@ -134,7 +134,7 @@ def test_after_a_fall_back_the_good_ones_are_kept_and_the_damaged_removed(
     assert checkpoints.steps() == [10, 15]
 
 
-def test_when_all_are_damaged_it_says_what_to_do(checkpoints: Checkpoints) -> None:
+def test_when_all_are_corrupt_it_says_what_to_do(checkpoints: Checkpoints) -> None:
     save(checkpoints, 1)
     (checkpoints.folder / "step-1" / "manifest.json").unlink()
     with pytest.raises(RegardError, match="restore the folder from a backup"):
@@ -148,25 +148,25 @@ def test_every_bit_flip_and_truncation_is_refused_in_one_sentence(
     save(checkpoints, 7, best=7)
     draw = random.Random(1)
     for path in sorted((checkpoints.folder / "step-7").iterdir()):
-        whole = path.read_bytes()
-        damages = [whole[: draw.randrange(len(whole))] for _ in range(20)]
+        intact = path.read_bytes()
+        corruptions = [intact[: draw.randrange(len(intact))] for _ in range(20)]
         for _ in range(150):
-            place, bit = draw.randrange(len(whole)), draw.randrange(8)
-            flipped = bytearray(whole)
-            flipped[place] ^= 1 << bit
-            damages.append(bytes(flipped))
-        for damaged in damages:
-            path.write_bytes(damaged)
+            index, bit = draw.randrange(len(intact)), draw.randrange(8)
+            flipped = bytearray(intact)
+            flipped[index] ^= 1 << bit
+            corruptions.append(bytes(flipped))
+        for corrupt in corruptions:
+            path.write_bytes(corrupt)
             said.clear()
             with pytest.raises(RegardError):
                 checkpoints.latest()
             assert len(said) == 1, path.name
             assert "\n" not in said[0]
-        path.write_bytes(whole)
+        path.write_bytes(intact)
         path.unlink()
         with pytest.raises(RegardError):
             checkpoints.latest()
-        path.write_bytes(whole)
+        path.write_bytes(intact)
     assert checkpoints.latest() is not None
 
 
@@ -254,11 +254,11 @@ def test_a_failure_at_any_file_operation_of_a_save_leaves_intact_checkpoints(
     tmp_path: Path, failure: str, again: bool, said: list[str]
 ) -> None:
     survived = 0
-    begun = Checkpoints(tmp_path / "begun")
+    earlier = Checkpoints(tmp_path / "earlier")
     for step in (1, 2, 3):
-        save(begun, step, best=2)
+        save(earlier, step, best=2)
     for number in range(1, 40):
-        shutil.copytree(begun.folder, tmp_path / str(number))
+        shutil.copytree(earlier.folder, tmp_path / str(number))
         checkpoints = Checkpoints(tmp_path / str(number), say=said.append)
         with pytest.MonkeyPatch.context() as patch:
             disk = Disk(patch, checkpoints.folder, number, kill=failure != "error")
@@ -281,4 +281,4 @@ def test_a_failure_at_any_file_operation_of_a_save_leaves_intact_checkpoints(
         assert not [name for name in os.listdir(checkpoints.folder) if "old" in name]
         save(checkpoints, 5, best=2)
         assert checkpoints.steps() == [2, found.step, 5]
-    assert 5 < survived < 35  # the failures went through the whole of a save
+    assert 5 < survived < 35  # the failures covered the whole save

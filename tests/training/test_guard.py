@@ -19,10 +19,11 @@ from torch.optim.optimizer import (
 from toy import journal, saved_steps, tensors, train_small
 
 from regard.data.batch import Batch
-from regard.data.store import in_order
+from regard.data.store import by_length
 from regard.errors import RegardError
 from regard.models.base import Model
 from regard.runs.folder import Run
+from regard.runs.load import build_model
 
 Corpus = dict[str, Path]
 Change = Callable[[Model], None]
@@ -69,12 +70,12 @@ def spoil(module_name: str, step: int, value: float) -> Change:
 
 def parts(run: Run) -> list[str]:
     """The modules of which a training pass asks the output."""
-    model = run.build_model().train()
+    model = build_model(run).train()
     asked: list[str] = []
     for name, module in model.named_modules():
         if name and not [*module.children()]:
             module.register_forward_hook(lambda m, i, o, name=name: asked.append(name))
-    model(next(in_order(run.store("valid"), 100)))
+    model(next(by_length(run.store("valid"), 100)))
     assert len(asked) > 20
     return sorted(set(asked))
 

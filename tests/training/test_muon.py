@@ -89,3 +89,13 @@ def test_weights_without_a_gradient_stay_as_they_are() -> None:
     step(parts)
     assert torch.equal(parts[1].weight, before)
     assert not torch.equal(parts[0].weight, before)
+
+
+def test_the_state_has_the_type_of_the_weights() -> None:
+    layer = nn.Linear(4, 8).double()
+    layer.weight.grad, layer.bias.grad = torch.randn(8, 4).double(), torch.randn(8).double()
+    optimizer = OptimizerSettings(kind="muon").build(layer, Ranks())
+    optimizer.step()
+    assert optimizer.state[layer.weight]["mean"].dtype == torch.float64
+    assert optimizer.state[layer.bias]["square"].dtype == torch.float64
+    assert optimizer.state[layer.bias]["step"].dtype == torch.float32  # as torch's own Adam

@@ -84,7 +84,7 @@ def test_a_kill_takes_the_peers_along_and_costs_nothing(
     assert not strays(run)
 
 
-def test_a_lost_peer_is_said_in_one_sentence_and_costs_nothing(
+def test_a_lost_peer_is_reported_in_one_sentence_and_costs_nothing(
     tmp_path: Path, corpus: Corpus, undisturbed: Path
 ) -> None:
     run = tmp_path / "run"
@@ -137,7 +137,7 @@ def test_a_signal_to_the_first_process_stops_all(
     assert journal(run) == journal(undisturbed)
 
 
-def test_a_peer_that_cannot_begin_is_noticed(
+def test_a_peer_that_cannot_start_is_noticed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sys, "executable", "/bin/false")
@@ -145,13 +145,18 @@ def test_a_peer_that_cannot_begin_is_noticed(
         pass
 
 
-def test_what_went_wrong_in_a_peer_is_said_by_the_first(tmp_path: Path) -> None:
+def test_what_went_wrong_in_a_peer_is_reported_by_the_first(tmp_path: Path) -> None:
     nowhere = tmp_path / "nowhere"  # the peer finds no run there
 
-    def begin() -> None:
+    def start_group() -> None:
         with with_peers(Ranks(), nowhere, 2) as ranks:
             ranks.broadcast([READY])
             ranks.barrier()
 
     with pytest.raises(RegardError, match="nowhere"):
-        begin()
+        start_group()
+
+
+def test_a_peer_can_notice_that_its_parent_is_gone_before_it_imports_torch() -> None:
+    code = "import sys, regard.peer; sys.exit('torch' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import safetensors.torch
 import torch
-from ranks import STEPS, begin, children, finish
+from ranks import STEPS, children, finish, launch
 from toy import journal, output, saved_steps, strays, tensors, wait_for_step
 
 Corpus = dict[str, Path]
@@ -25,7 +25,7 @@ def optimizer(request: pytest.FixtureRequest) -> str:
 def two(tmp_path_factory: pytest.TempPathFactory, corpus: Corpus, optimizer: str) -> Path:
     """An undisturbed run of two processes."""
     run = tmp_path_factory.mktemp("ranks") / "two"
-    finish(begin(run, corpus, 2, optimizer))
+    finish(launch(run, corpus, 2, optimizer))
     return run
 
 
@@ -33,7 +33,7 @@ def test_two_processes_compute_what_one_computes(
     tmp_path: Path, corpus: Corpus, optimizer: str, two: Path
 ) -> None:
     one = tmp_path / "one"
-    finish(begin(one, corpus, 1, optimizer))
+    finish(launch(one, corpus, 1, optimizer))
     first = safetensors.torch.load_file(f"{one}.gradients")
     second = safetensors.torch.load_file(f"{two}.gradients")
     assert first.keys() == second.keys()
@@ -56,7 +56,7 @@ def test_a_signal_saves_a_lost_process_is_replaced_and_the_end_is_the_same(
     tmp_path: Path, corpus: Corpus, optimizer: str, two: Path
 ) -> None:
     run = tmp_path / "run"
-    process = begin(run, corpus, 2, optimizer)
+    process = launch(run, corpus, 2, optimizer)
     wait_for_step(process, run, 30)
     process.send_signal(signal.SIGTERM)
     said = output(process)
@@ -64,7 +64,7 @@ def test_a_signal_saves_a_lost_process_is_replaced_and_the_end_is_the_same(
     step = saved_steps(run)[-1]
     assert f"Saved at step {step}" in said
     assert max(record["step"] for record in journal(run)) == step < STEPS
-    process = begin(run, corpus, 2, optimizer)
+    process = launch(run, corpus, 2, optimizer)
     wait_for_step(process, run, step + 25)
     workers = children(process)
     assert len(workers) == 2
@@ -78,5 +78,5 @@ def test_a_signal_saves_a_lost_process_is_replaced_and_the_end_is_the_same(
 
 def test_all_processes_stop_early_together(tmp_path: Path, corpus: Corpus) -> None:
     wild = ("training.optimizer.rate=1", "training.validate_every=5", "training.patience=1")
-    finish(begin(tmp_path / "run", corpus, 2, *wild))
+    finish(launch(tmp_path / "run", corpus, 2, *wild))
     assert saved_steps(tmp_path / "run")[-1] < STEPS

@@ -1,4 +1,4 @@
-"""A run that was broken off goes on as if nothing had happened, bit for bit."""
+"""An interrupted run resumes as if nothing had happened, bit for bit."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from toy import (
     at_step,
     crash,
     journal,
+    parallel,
     saved_steps,
     strays,
     tensors,
@@ -74,7 +75,8 @@ def with_trees(corpus: Corpus, folder: Path) -> Corpus:
     for name in ("source", "valid_source"):
         lines = corpus[name].read_text().splitlines()
         chains = (" ".join(map(str, range(len(line.split())))) for line in lines)
-        files[f"{name}_heads"] = write_lines(folder / f"{name}.heads", chains)
+        trees = name.replace("source", "trees")
+        files[trees] = write_lines(folder / trees, chains)
     return files
 
 
@@ -86,11 +88,11 @@ def test_resumed_equals_undisturbed_for_every_architecture(
     monkeypatch.setitem(RECIPES, "miniature", lambda: config)
     sides = ("source", "target") if config.reads_source else ("target",)
     files = {name: path for name, path in corpus.items() if name.endswith(sides)}
-    if config.reads_heads:
+    if config.annotations:
         files = with_trees(files, tmp_path)
 
     def train(name: str) -> None:
-        regard.train("miniature", run=tmp_path / name, steps=10, quiet=True, **files)
+        regard.train("miniature", run=tmp_path / name, steps=10, quiet=True, **parallel(files))
 
     train("undisturbed")
     with at_step(6, crash), pytest.raises(Crash):
@@ -137,15 +139,15 @@ def test_resuming_at_any_step_even_at_the_border_of_a_window_or_an_epoch(
 def test_dropout_can_grow_from_nothing_to_all_of_it(tmp_path: Path, corpus: Corpus) -> None:
     variants = {"none": ("0", "1"), "growing": ("0.5", "0"), "full": ("0.5", "1")}
     losses = {}
-    for name, (most, begin) in variants.items():
-        settings = (f"model.dropout={most}", f"training.dropout_start={begin}")
+    for name, (most, start) in variants.items():
+        settings = (f"model.dropout={most}", f"training.dropout_start={start}")
         few_batches = ("batch.tokens=200", "training.dropout_ramp_epochs=1")
         train_small(tmp_path / name, corpus, *settings, *few_batches, steps=6)
         losses[name] = [each["loss"] for each in journal(tmp_path / name) if "rate" in each]
     assert losses["growing"][0] == losses["none"][0] != losses["full"][0]
     assert losses["growing"][-1] != losses["none"][-1]
-    begun_at_half = TrainingSettings(dropout_start=0.5, dropout_ramp_epochs=4)
-    assert [begun_at_half.dropout_at(epoch) for epoch in (0, 2, 4, 9)] == [0.5, 0.75, 1.0, 1.0]
+    from_half = TrainingSettings(dropout_start=0.5, dropout_ramp_epochs=4)
+    assert [from_half.dropout_at(epoch) for epoch in (0, 2, 4, 9)] == [0.5, 0.75, 1.0, 1.0]
 
 
 def test_a_crash_before_the_first_save_begins_again_without_a_trace(
@@ -179,7 +181,7 @@ def test_a_signal_in_the_middle_of_a_validation_ends_it_and_it_is_done_on_resumi
 
     def interrupted(*arguments: Any) -> float:
         terminate()
-        finished.append("the validation went on")
+        finished.append("the validation continued")
         return 0.0
 
     with monkeypatch.context() as patch:
@@ -316,14 +318,14 @@ def test_the_handlers_of_signals_are_put_back(tmp_path: Path, corpus: Corpus) ->
     assert (signal.getsignal(signal.SIGINT), signal.getsignal(signal.SIGTERM)) == before
 
 
-def test_a_damaged_checkpoint_costs_one_interval_and_changes_nothing(
+def test_a_corrupt_checkpoint_costs_one_interval_and_changes_nothing(
     tmp_path: Path, corpus: Corpus, capsys: pytest.CaptureFixture[str]
 ) -> None:
     train_small(tmp_path / "undisturbed", corpus)
     with at_step(7, crash), pytest.raises(Crash):
         train_small(tmp_path / "broken", corpus, save_every=2)
-    damaged = tmp_path / "broken" / "checkpoints" / "step-6" / "optimizer.safetensors"
-    damaged.write_bytes(damaged.read_bytes()[:100])
+    corrupt = tmp_path / "broken" / "checkpoints" / "step-6" / "optimizer.safetensors"
+    corrupt.write_bytes(corrupt.read_bytes()[:100])
     regard.train(run=tmp_path / "broken")
     said = capsys.readouterr().err
     assert "step-6/optimizer.safetensors is corrupt" in said.replace("\n", "")

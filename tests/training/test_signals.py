@@ -1,4 +1,4 @@
-"""Real processes that are told to stop, or killed, in the middle of training."""
+"""Real processes that are asked to stop, or killed, in the middle of training."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def command(run: Path, corpus: Corpus) -> list[str]:
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-def test_a_signal_saves_and_the_same_command_goes_on(
+def test_a_signal_saves_and_the_same_command_resumes(
     number: signal.Signals, tmp_path: Path, corpus: Corpus, undisturbed: Path
 ) -> None:
     run = tmp_path / "run"

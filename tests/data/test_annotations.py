@@ -1,4 +1,4 @@
-"""Heads of source words: refused in one sentence, and in step with the pieces everywhere."""
+"""Trees of source lines: refused in one sentence, and in step with the pieces everywhere."""
 
 from __future__ import annotations
 
@@ -12,20 +12,15 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from regard.data.trees import (
-    check_tree,
-    cut_heads,
-    encode_words,
-    piece_heads,
-    read_heads,
-    word_heads,
-)
 
 from regard.config import check
 from regard.corpora import grammar
-from regard.data.batch import EOS, GOES_ON, ROOT, UNKNOWN, Batch, Padded
-from regard.data.corpus import Pair, Pairs, read_beside
-from regard.data.store import Batches, BatchSettings, Place, Store, in_order
+from regard.data.annotations import INSIDE_WORD, ROOT, DependencyTree
+from regard.data.batch import EOS, UNKNOWN, Batch, Padded, Row
+from regard.data.corpus import Pairs, annotate
+from regard.data.encoding import encode_words
+from regard.data.line import Line, Pair
+from regard.data.store import Batches, BatchSettings, Offset, Store, by_length
 from regard.data.tokenizer import Bytes, TokenizerSettings
 from regard.data.tokenizers import Tokenizers
 from regard.errors import UsageError
@@ -34,8 +29,8 @@ from regard.errors import UsageError
 def files(folder: Path, source: str, heads: str, target: str | None = None) -> Pairs:
     (folder / "a.en").write_text(source)
     (folder / "a.de").write_text(source if target is None else target)
-    (folder / "a.heads").write_text(heads)
-    return Pairs.of_files(folder / "a.en", folder / "a.de", folder / "a.heads")
+    (folder / "a.trees").write_text(heads)
+    return Pairs.of_files(folder / "a.en", folder / "a.de", {DependencyTree: folder / "a.trees"})
 
 
 def refusal(pairs: Pairs) -> str:
@@ -47,36 +42,39 @@ def refusal(pairs: Pairs) -> str:
 
 def test_heads_come_with_their_pairs(tmp_path: Path) -> None:
     pairs = files(tmp_path, "the cat slept\nyes\n", "2 3 0\n0\n")
-    expected = [Pair(1, "the cat slept", "the cat slept", (2, 3, 0)), Pair(2, "yes", "yes", (0,))]
+    expected = [
+        Pair(1, Line("the cat slept", (2, 3, 0)), Line("the cat slept")),
+        Pair(2, Line("yes", (0,)), Line("yes")),
+    ]
     assert list(pairs) == expected
     assert len(pairs.fingerprint()) == 3
 
 
 def test_a_tsv_file_and_gzip(tmp_path: Path) -> None:
     (tmp_path / "a.tsv").write_text("a b\tx\nc\ty\n")
-    (tmp_path / "a.heads").write_bytes(gzip.compress(b"2 0\n0\n"))
-    pairs = Pairs.of_tsv(tmp_path / "a.tsv", tmp_path / "a.heads")
-    assert [pair.heads for pair in pairs] == [(2, 0), (0,)]
+    (tmp_path / "a.trees").write_bytes(gzip.compress(b"2 0\n0\n"))
+    pairs = Pairs.of_tsv(tmp_path / "a.tsv", {DependencyTree: tmp_path / "a.trees"})
+    assert [pair.source.tree for pair in pairs] == [(2, 0), (0,)]
 
 
 def test_several_roots_are_several_sentences(tmp_path: Path) -> None:
-    assert [pair.heads for pair in files(tmp_path, "a b c\n", "0 0 2\n")] == [(0, 0, 2)]
+    assert [pair.source.tree for pair in files(tmp_path, "a b c\n", "0 0 2\n")] == [(0, 0, 2)]
 
 
 @pytest.mark.parametrize(
     ("heads", "sentence"),
     [
-        ("2 0", "a.heads:2 has 2 heads, but its source has 3 words"),
-        ("2 0 2 2", "a.heads:2 has 4 heads"),
-        ("", "a.heads:2 has 0 heads"),
-        ("2 4 0", "a.heads:2 gives word 2 the head 4"),
-        ("1 -1 1", "a.heads:2 gives word 2 the head -1"),
-        ("2 x 0", "a.heads:2 has 'x' among the heads"),
-        ("2 1.5 0", "a.heads:2 has '1.5' among the heads"),
-        ("2 1 0", "a.heads:2 has no tree"),
+        ("2 0", "a.trees:2 has 2 heads, but its source has 3 words"),
+        ("2 0 2 2", "a.trees:2 has 4 heads"),
+        ("", "a.trees:2 has 0 heads"),
+        ("2 4 0", "a.trees:2 gives word 2 the head 4"),
+        ("1 -1 1", "a.trees:2 gives word 2 the head -1"),
+        ("2 x 0", "a.trees:2 has 'x' among the heads"),
+        ("2 1.5 0", "a.trees:2 has '1.5' among the heads"),
+        ("2 1 0", "a.trees:2 is not a tree"),
         ("1 0 2", "word 1 comes back to itself"),
-        ("2 3 1", "a.heads:2 has no tree"),
-        ("2 0 " + "9" * 5000, "a.heads:2 has '99999999999999999999' among"),
+        ("2 3 1", "a.trees:2 is not a tree"),
+        ("2 0 " + "9" * 5000, "a.trees:2 has '99999999999999999999' among"),
     ],
 )
 def test_what_is_no_tree_is_refused_with_file_and_line(
@@ -88,41 +86,43 @@ def test_what_is_no_tree_is_refused_with_file_and_line(
 def test_counts_that_differ_name_both_files_and_counts(tmp_path: Path) -> None:
     message = refusal(files(tmp_path, "a\nb\nc\n", "0\n0\n"))
     assert "a.en has 3 lines" in message
-    assert "a.heads has 2" in message
-    assert "a.heads has 4" in refusal(files(tmp_path, "a\nb\nc\n", "0\n0\n0\n0\n"))
-    assert "a.heads has 0" in refusal(files(tmp_path, "a\nb\nc\n", ""))
+    assert "a.trees has 2" in message
+    assert "a.trees has 4" in refusal(files(tmp_path, "a\nb\nc\n", "0\n0\n0\n0\n"))
+    assert "a.trees has 0" in refusal(files(tmp_path, "a\nb\nc\n", ""))
 
 
 def test_skipped_pairs_take_their_heads_along(tmp_path: Path) -> None:
     pairs = files(tmp_path, "a b\n\nc\nd\0d\ne f\n", "0 1\n\n0\n1 2 3\n2 0\n", "w\nx\n\ny\nz\n")
-    assert [(pair.line, pair.heads) for pair in pairs] == [(1, (0, 1)), (5, (2, 0))]
+    assert [(pair.number, pair.source.tree) for pair in pairs] == [(1, (0, 1)), (5, (2, 0))]
     report = pairs.check()
     assert {reason: skip.count for reason, skip in report.skipped.items()} == {
         "empty": 2,
         "NUL character": 1,
     }
-    assert "a.heads:2 has 1 heads" in refusal(files(tmp_path, "a\n\n", "0\n0\n"))
-    assert "a.heads:1 has 2 heads" in refusal(files(tmp_path, "a\nb\n", "0 1\n0\n", "\nx\n"))
+    assert "a.trees:2 has 1 heads" in refusal(files(tmp_path, "a\n\n", "0\n0\n"))
+    assert "a.trees:1 has 2 heads" in refusal(files(tmp_path, "a\nb\n", "0 1\n0\n", "\nx\n"))
 
 
 def test_heads_beside_lines(tmp_path: Path) -> None:
-    path = tmp_path / "x.heads"
+    path = tmp_path / "x.trees"
     path.write_text("2 0\n\n0\n")
-    assert list(read_beside(path, ["a b", "", "c"])) == [(2, 0), (), (0,)]
+    beside = {DependencyTree: path}
+    found = list(annotate(["a b", "", "c"], beside))
+    assert found == [Line("a b", (2, 0)), Line("", ()), Line("c", (0,))]
     for lines, sentence in ((["a b", ""], "more than the 2"), (["a b", "", "c", "d"], "line 4")):
         with pytest.raises(UsageError, match=sentence):
-            list(read_beside(path, lines))
-    with pytest.raises(UsageError, match=r"x\.heads:3 has 1 heads, but its source has 2"):
-        list(read_beside(path, ["a b", "", "c d"]))
+            list(annotate(lines, beside))
+    with pytest.raises(UsageError, match=r"x\.trees:3 has 1 heads, but its source has 2"):
+        list(annotate(["a b", "", "c d"], beside))
 
 
 def test_the_grammar_writes_trees(tmp_path: Path) -> None:
     grammar.write(grammar.generate(200, held_out=50), tmp_path)
     for part in ("train", "valid", "test"):
-        paths = [tmp_path / f"{part}.{suffix}" for suffix in ("en", "de", "trees")]
-        for pair in Pairs.of_files(*paths):
-            assert pair.heads is not None
-            assert pair.heads.count(0) == 1
+        source, target, trees = (tmp_path / f"{part}.{suffix}" for suffix in ("en", "de", "trees"))
+        for pair in Pairs.of_files(source, target, {DependencyTree: trees}):
+            assert pair.source.tree is not None
+            assert pair.source.tree.count(0) == 1
 
 
 @st.composite
@@ -141,14 +141,14 @@ def forests(draw: st.DrawFn) -> tuple[list[int], list[list[int]]]:
 @given(forest=forests())
 def test_words_to_pieces_and_back(forest: tuple[list[int], list[list[int]]]) -> None:
     heads, words = forest
-    check_tree(heads, len(words), "here")
-    pieces = piece_heads(heads, words)
+    DependencyTree.check(heads, len(words), "here")
+    pieces = DependencyTree.of_pieces(heads, words)
     assert len(pieces) == sum(map(len, words))
     first = [sum(map(len, words[:word])) for word in range(len(words))]
     for word, head in enumerate(heads):
         assert pieces[first[word]] == (first[head - 1] if head else ROOT)
-        assert set(pieces[first[word] + 1 : first[word] + len(words[word])]) <= {GOES_ON}
-    assert word_heads(pieces) == heads
+        assert set(pieces[first[word] + 1 : first[word] + len(words[word])]) <= {INSIDE_WORD}
+    assert DependencyTree.of_words(pieces) == tuple(heads)
 
 
 @settings(max_examples=200, deadline=None)
@@ -156,8 +156,8 @@ def test_words_to_pieces_and_back(forest: tuple[list[int], list[list[int]]]) -> 
 def test_after_a_cut_each_word_hangs_on_the_nearest_one_left_above_it(
     forest: tuple[list[int], list[list[int]]], length: int
 ) -> None:
-    pieces = piece_heads(*forest)
-    kept = cut_heads(pieces, length)
+    pieces = DependencyTree.of_pieces(*forest)
+    kept = DependencyTree.truncate(pieces, length)
     assert len(kept) == min(length, len(pieces))
     for place, head in enumerate(kept):
         above = pieces[place]
@@ -181,29 +181,32 @@ def test_a_line_is_a_tree_or_is_refused(numbers: list[int]) -> None:
     good = inside and all(leads_up(word) for word in range(1, len(numbers) + 1))
     text = " ".join(map(str, numbers))
     if good:
-        assert read_heads(text, len(numbers), "here") == tuple(numbers)
+        assert DependencyTree.read(text, len(numbers), "here") == tuple(numbers)
     else:
         with pytest.raises(UsageError, match=r"^here "):
-            read_heads(text, len(numbers), "here")
+            DependencyTree.read(text, len(numbers), "here")
 
 
 CORPUS = grammar.generate(300, held_out=1).train
-PAIRS = [Pair(line, pair.source, pair.target, pair.tree) for line, pair in enumerate(CORPUS, 1)]
+PAIRS = [
+    Pair(line, Line(example.source, tuple(example.tree)), Line(example.target))
+    for line, example in enumerate(CORPUS, 1)
+]
 KINDS = ("bpe", "unigram", "word", "character", "byte")
 
 
 def sides(kind: str) -> Tokenizers:
     return Tokenizers.train(
         check(TokenizerSettings, {"kind": kind, "vocabulary": 400}),
-        lambda: (pair.source for pair in PAIRS),
-        lambda: (pair.target for pair in PAIRS),
+        lambda: (pair.source.text for pair in PAIRS),
+        lambda: (pair.target.text for pair in PAIRS),
     )
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_words_one_by_one_have_the_pieces_of_the_line(kind: str) -> None:
     tokenizer = sides(kind).source
-    lines = [*(pair.source for pair in PAIRS), "  one   two ", "", " ", "tail  ", "né ☃☃"]
+    lines = [*(pair.source.text for pair in PAIRS), "  one   two ", "", " ", "tail  ", "né ☃☃"]
     words = encode_words(lines, tokenizer.encode)
     assert [len(word) for word in words] == [len(line.split()) for line in lines]
     some = slice(0, len(PAIRS))
@@ -231,26 +234,28 @@ def test_no_character_is_lost_and_no_word_is_without_a_piece() -> None:
 
 def expected_rows(tokenizers: Tokenizers, pairs: list[Pair]) -> dict[tuple[int, ...], list[int]]:
     """The heads that belong to each row of source ids, EOS included."""
-    words = encode_words([pair.source for pair in pairs], tokenizers.source.encode)
+    words = encode_words([pair.source.text for pair in pairs], tokenizers.source.encode)
     return {
-        (*chain.from_iterable(line), EOS): [*piece_heads(pair.heads or (), line), ROOT]
+        (*chain.from_iterable(line), EOS): [
+            *DependencyTree.of_pieces(pair.source.tree or (), line),
+            ROOT,
+        ]
         for pair, line in zip(pairs, words, strict=True)
     }
 
 
 def rows(batch: Batch) -> list[tuple[tuple[int, ...], list[int]]]:
-    source = batch.source
-    assert source.heads is not None
-    assert source.heads.shape == source.values.shape
-    assert bool((source.heads[~source.mask] == ROOT).all())
-    assert batch.target.heads is None
-    triples = zip(source.values.tolist(), source.heads.tolist(), source.lengths, strict=True)
+    source, tree = batch.source, batch.source.annotations["tree"]
+    assert tree.shape == source.values.shape
+    assert bool((tree[~source.mask] == ROOT).all())
+    assert not batch.target.annotations
+    triples = zip(source.values.tolist(), tree.tolist(), source.lengths, strict=True)
     return [(tuple(ids[:n]), heads[:n]) for ids, heads, n in triples]
 
 
 def an_epoch(batches: Batches) -> list[Batch]:
     found = []
-    for batch, place in batches.from_place(Place()):
+    for batch, place in batches.from_offset(Offset()):
         found.append(batch)
         if place.epoch:
             break
@@ -260,25 +265,24 @@ def an_epoch(batches: Batches) -> list[Batch]:
 @pytest.mark.parametrize("kind", ["bpe", "word", "character"])
 def test_the_store_gives_each_row_its_heads(kind: str, tmp_path: Path) -> None:
     both = sides(kind)
-    Store.write(tmp_path, PAIRS, both, 200, with_heads=True)
+    Store.write(tmp_path, PAIRS, both, 200, annotations=(DependencyTree,))
     store = Store.open(tmp_path)
     expected = expected_rows(both, PAIRS)
     small = BatchSettings(tokens=400, window=100)
-    for batches in (an_epoch(Batches(store, small, both, 1)), list(in_order(store, 400))):
+    for batches in (an_epoch(Batches(store, small, both, 1)), list(by_length(store, 400))):
         found = [row for batch in batches for row in rows(batch)]
         assert len(found) == len(PAIRS)
         assert all(expected[ids] == heads for ids, heads in found)
-    assert [store.word_heads(row) for row in range(len(store))] == [
-        list(pair.heads or ()) for pair in PAIRS
-    ]
+    kept = Store.write(tmp_path, PAIRS, both, 200, keep_text=True, annotations=(DependencyTree,))
+    assert kept.pairs(np.arange(len(kept))) == PAIRS
 
 
 def test_pairs_that_are_too_long_take_their_heads_along(tmp_path: Path) -> None:
     both = sides("bpe")
-    store = Store.write(tmp_path, PAIRS, both, 14, with_heads=True)
+    store = Store.write(tmp_path, PAIRS, both, 14, annotations=(DependencyTree,))
     assert 0 < store.skipped < len(PAIRS)
     expected = expected_rows(both, PAIRS)
-    found = [row for batch in in_order(store, 400) for row in rows(batch)]
+    found = [row for batch in by_length(store, 400) for row in rows(batch)]
     assert len(found) == len(PAIRS) - store.skipped
     assert all(expected[ids] == heads for ids, heads in found)
 
@@ -286,8 +290,8 @@ def test_pairs_that_are_too_long_take_their_heads_along(tmp_path: Path) -> None:
 @pytest.mark.parametrize("longest", [200, 9])
 def test_sampled_cuts_have_heads_of_their_own(longest: int, tmp_path: Path) -> None:
     both = sides("bpe")
-    store = Store.write(tmp_path, PAIRS, both, 200, keep_text=True, with_heads=True)
-    trees = {pair.source: list(pair.heads or ()) for pair in PAIRS}
+    store = Store.write(tmp_path, PAIRS, both, 200, keep_text=True, annotations=(DependencyTree,))
+    trees = {pair.source.text: pair.source.tree for pair in PAIRS}
     chosen = BatchSettings(tokens=400, window=100, max_length=longest)
     cuts = set()
     for batch in an_epoch(Batches(store, chosen, both, 1, sampling=0.3)):
@@ -296,72 +300,76 @@ def test_sampled_cuts_have_heads_of_their_own(longest: int, tmp_path: Path) -> N
             assert heads[-1] == ROOT
             assert all(head < len(ids) - 1 for head in heads)
             if longest == 200:
-                assert word_heads(heads[:-1]) == trees[text]
+                assert DependencyTree.of_words(heads[:-1]) == trees[text]
                 marks = [piece.startswith("\u2581") for piece in both.source.pieces(ids[:-1])]
-                assert marks == [head != GOES_ON for head in heads[:-1]]
+                assert marks == [head != INSIDE_WORD for head in heads[:-1]]
                 cuts.add(ids)
     assert longest == 9 or cuts != set(expected_rows(both, PAIRS))
 
 
 def test_a_place_in_the_order_has_the_same_heads_again(tmp_path: Path) -> None:
     both = sides("bpe")
-    store = Store.write(tmp_path, PAIRS, both, 200, keep_text=True, with_heads=True)
+    store = Store.write(tmp_path, PAIRS, both, 200, keep_text=True, annotations=(DependencyTree,))
     chosen = BatchSettings(tokens=300, window=100)
     for sampling in (0.0, 0.3):
         batches = Batches(store, chosen, both, 1, sampling)
-        whole = list(islice(batches.from_place(Place()), 12))
-        again = islice(Batches(store, chosen, both, 1, sampling).from_place(whole[5][1]), 6)
+        whole = list(islice(batches.from_offset(Offset()), 12))
+        again = islice(Batches(store, chosen, both, 1, sampling).from_offset(whole[5][1]), 6)
         for (expected, _), (found, _) in zip(whole[6:], again, strict=True):
             assert rows(expected) == rows(found)
 
 
 def test_without_heads_a_store_is_as_it_was(tmp_path: Path) -> None:
     both = sides("bpe")
-    Store.write(tmp_path / "with", PAIRS, both, 200, keep_text=True, with_heads=True)
+    Store.write(tmp_path / "with", PAIRS, both, 200, keep_text=True, annotations=(DependencyTree,))
     store = Store.write(tmp_path / "without", PAIRS, both, 200, keep_text=True)
-    assert store.heads is None
-    assert next(in_order(store, 400)).source.heads is None
-    assert '"heads"' not in (tmp_path / "without" / "meta.json").read_text()
+    assert not store.annotations
+    assert not next(by_length(store, 400)).source.annotations
+    assert '"tree"' not in (tmp_path / "without" / "meta.json").read_text()
     plain = {path.name: path.read_bytes() for path in (tmp_path / "without").iterdir()}
     more = {path.name: path.read_bytes() for path in (tmp_path / "with").iterdir()}
-    assert more.keys() - plain.keys() == {"source.heads", "source.heads.offsets"}
+    assert more.keys() - plain.keys() == {"source.tree", "source.tree.offsets"}
     assert all(more[name] == data for name, data in plain.items() if name != "meta.json")
 
 
 def test_damaged_heads_do_not_open(tmp_path: Path) -> None:
-    Store.write(tmp_path, PAIRS, sides("bpe"), 200, with_heads=True)
-    path = tmp_path / "source.heads"
+    Store.write(tmp_path, PAIRS, sides("bpe"), 200, annotations=(DependencyTree,))
+    path = tmp_path / "source.tree"
     whole = path.read_bytes()
     path.write_bytes(whole[:-2])
     with pytest.raises(UsageError, match="not a complete"):
         Store.open(tmp_path)
     path.write_bytes(whole)
-    offsets = np.fromfile(tmp_path / "source.heads.offsets", np.int64)
+    offsets = np.fromfile(tmp_path / "source.tree.offsets", np.int64)
     offsets[1] += 1
-    offsets.tofile(tmp_path / "source.heads.offsets")
+    offsets.tofile(tmp_path / "source.tree.offsets")
     with pytest.raises(UsageError, match="not a complete"):
         Store.open(tmp_path)
 
 
 def test_rows_of_a_batch_keep_their_heads() -> None:
-    source = Padded.of([[5, 6, 7, EOS], [8, EOS], [9, 9, EOS]], [[ROOT, 0, -2], [ROOT], [1, ROOT]])
-    assert source.heads is not None
-    assert source.heads.tolist() == [[-1, 0, -2, -1], [-1, -1, -1, -1], [1, -1, -1, -1]]
+    rows = [Row([5, 6, 7], {"tree": [ROOT, 0, -2]}), Row([8], {"tree": [ROOT]})]
+    source = Padded.of_rows([*rows, Row([9, 9], {"tree": [1, ROOT]})])
+    assert source.values.tolist() == [[5, 6, 7, EOS], [8, EOS, 0, 0], [9, 9, EOS, 0]]
+    tree = source.annotations["tree"]
+    assert tree.tolist() == [[-1, 0, -2, -1], [-1, -1, -1, -1], [1, -1, -1, -1]]
     batch = Batch(source, Padded.of([[4, EOS]] * 3))
     for part, kept in ((batch.rows(1), [1, 2]), (batch.rows(0, None, 2), [0, 2])):
         width = int(source.lengths[kept].max())
-        assert part.source.heads is not None
-        assert torch.equal(part.source.heads, source.heads[kept, :width])
-    assert batch.target.rows(1).heads is None
+        assert torch.equal(part.source.annotations["tree"], tree[kept, :width])
+    assert not batch.target.rows(1).annotations
+    moved = batch.to("cpu").source
+    assert torch.equal(moved.values, source.values)
+    assert torch.equal(moved.annotations["tree"], tree)
 
 
 def test_forests_of_many_words_are_checked_in_linear_time() -> None:
     """A chain of heads as long as the line; going up from each word anew would take for ever."""
     count = 100_000
-    check_tree(range(count), count, "here")
+    DependencyTree.check(range(count), count, "here")
     order = list(range(1, count + 1))
     random.Random(1).shuffle(order)
     heads = [0] * count
     for below, above in pairwise(order):
         heads[below - 1] = above
-    check_tree(heads, count, "here")
+    DependencyTree.check(heads, count, "here")

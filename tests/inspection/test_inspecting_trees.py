@@ -10,17 +10,22 @@ from typing import Any
 
 import numpy as np
 import pytest
-from regard.inspection.snapshot import snapshot
 from toy import write_lines
 
 import regard
 from regard.cli import main
+from regard.data.line import Line, Pair
+from regard.data.parallel import Parallel
 from regard.errors import UsageError
 from regard.inspection import aligning
-from regard.inspection.aligning import Pair, align, choose, each_pair, read_pairs
+from regard.inspection.aligning import align, choose, read_pairs
 from regard.inspection.alignment import AttentionHeads
 from regard.inspection.look import look
 from regard.runs.folder import Run
+from regard.runs.load import load_predictor
+from regard.runs.snapshot import load_snapshots, snapshot
+
+Sides = tuple[Line, Line]
 
 
 def command(*arguments: object) -> int:
@@ -35,6 +40,10 @@ def numbers(path: Path) -> list[list[int]]:
     return [[int(number) for number in line.split()] for line in lines(path)]
 
 
+def data(trees: Path, beside: Path) -> Parallel:
+    return Parallel(trees / "test.en", trees / "test.de", trees=beside)
+
+
 @pytest.fixture
 def run(trees: Path, tmp_path: Path) -> Path:
     shutil.copytree(trees / "run", tmp_path / "run")
@@ -42,8 +51,8 @@ def run(trees: Path, tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def pairs(trees: Path) -> list[Pair]:
-    return list(read_pairs(trees / "test.en", trees / "test.de", trees / "test.trees"))
+def pairs(trees: Path) -> list[Sides]:
+    return list(read_pairs(data(trees, trees / "test.trees")))
 
 
 @pytest.fixture
@@ -53,54 +62,60 @@ def files(trees: Path) -> list[object]:
 
 @pytest.fixture
 def heads(trees: Path) -> list[object]:
-    return ["--source-heads", trees / "test.trees"]
+    return ["--trees", trees / "test.trees"]
 
 
-def test_pairs_are_read_with_their_trees(trees: Path, tmp_path: Path, pairs: list[Pair]) -> None:
-    assert [list(pair.heads or ()) for pair in pairs] == numbers(trees / "test.trees")
+def test_pairs_are_read_with_their_trees(trees: Path, tmp_path: Path, pairs: list[Sides]) -> None:
+    assert [list(source.tree or ()) for source, _ in pairs] == numbers(trees / "test.trees")
     for wrong, said in (
         (lines(trees / "test.trees")[:-1], "before line 20"),
         ([], "before line 1"),
     ):
-        short = write_lines(tmp_path / "wrong.heads", wrong)
+        short = write_lines(tmp_path / "wrong.trees", wrong)
         with pytest.raises(UsageError, match=said):
-            list(read_pairs(trees / "test.en", trees / "test.de", short))
-    long = write_lines(tmp_path / "wrong.heads", [*lines(trees / "test.trees"), "0"])
+            list(read_pairs(data(trees, short)))
+    long = write_lines(tmp_path / "wrong.trees", [*lines(trees / "test.trees"), "0"])
     with pytest.raises(UsageError, match="more than the 20 lines"):
-        list(read_pairs(trees / "test.en", trees / "test.de", long))
+        list(read_pairs(data(trees, long)))
 
 
-def test_a_whole_file_is_read_as_each_sentence_is(trees: Path, pairs: list[Pair]) -> None:
+def test_a_whole_file_is_read_as_each_sentence_is(trees: Path, pairs: list[Sides]) -> None:
     predictor = regard.load(trees / "run")
-    together = list(each_pair(predictor, pairs, lambda attention, *sides: attention, None))
-    for pair, attention in zip(pairs, together, strict=True):
-        found = look(predictor, *pair)
+    together = list(predictor.attend(pairs, lambda attention, *sides: attention, None))
+    for (source, target), attention in zip(pairs, together, strict=True):
+        found = look(predictor, source, target.text)
         assert len(found.source.ids) > len(found.source.words)  # or pieces would be words
         assert attention is not None
         for kind in ("cross", "encoder", "decoder"):
             for layer, alone in zip(attention.of(kind), found.layers.of(kind), strict=True):
                 np.testing.assert_allclose(layer, alone, atol=1e-5)
-    flat = look(predictor, pairs[0].source, pairs[0].target, [0] * len(pairs[0].heads or ()))
+    source, target = pairs[0]
+    flat = look(predictor, source._replace(tree=(0,) * len(source.tree or ())), target.text)
     assert np.abs(flat.layers.cross[0] - together[0].cross[0]).max() > 1e-4
 
 
-def test_a_line_that_is_cut_keeps_the_tree_of_its_beginning(trees: Path, pairs: list[Pair]) -> None:
+def test_a_line_that_is_cut_keeps_the_tree_of_its_beginning(
+    trees: Path, pairs: list[Sides]
+) -> None:
     predictor = regard.load(trees / "run")
     predictor.length_limit = 5
-    found = list(align(predictor, [*pairs, Pair("", "Ja.", [])], AttentionHeads(), "argmax"))
+    found = list(align(predictor, [*pairs, ("", "Ja.")], AttentionHeads(), "argmax"))
     assert all(found[:-1])
     assert found[-1] == frozenset()
 
 
 def test_trees_that_do_not_fit_are_refused_in_a_sentence(
-    trees: Path, transformer: Path, pairs: list[Pair]
+    trees: Path, transformer: Path, pairs: list[Sides]
 ) -> None:
-    plain = [Pair(pair.source, pair.target) for pair in pairs]
-    with pytest.raises(UsageError, match="give heads"):
+    plain = [(source.text, target.text) for source, target in pairs]
+    with pytest.raises(UsageError, match=r"Line 21 has no tree, .* give Line"):
         list(align(regard.load(trees / "run"), [*pairs, *plain], AttentionHeads(), "argmax"))
-    with pytest.raises(UsageError, match="leave heads out"):
-        list(align(regard.load(transformer), [*plain, *pairs], AttentionHeads(), "argmax"))
-    wrong = [*pairs, Pair("one two", "eins zwei", [0])]
+    reads_none = regard.load(transformer)
+    found, expected = (
+        list(align(reads_none, some, AttentionHeads(), "argmax")) for some in (pairs, plain)
+    )
+    assert found == expected
+    wrong = [*pairs, (Line("one two", (0,)), "eins zwei")]
     with pytest.raises(UsageError, match="Line 21 has 1 heads, but its source has 2 words"):
         list(align(regard.load(trees / "run"), wrong, AttentionHeads(), "argmax"))
 
@@ -116,10 +131,10 @@ def test_heads_are_chosen_by_the_validation_trees(
 
     monkeypatch.setattr(aligning, "choose", telling)
     experiment = Run.open(run)
-    aligning.run_heads(experiment, experiment.predictor(), lambda text: None)
+    aligning.run_heads(experiment, load_predictor(experiment), lambda text: None)
     (read,) = given
-    assert [pair.source for pair in read] == lines(trees / "valid.en")
-    assert [list(pair.heads) for pair in read] == numbers(trees / "valid.trees")
+    assert [source.text for source, _ in read] == lines(trees / "valid.en")
+    assert [list(source.tree) for source, _ in read] == numbers(trees / "valid.trees")
 
 
 def test_align_evaluate_translate_and_look_agree(
@@ -149,7 +164,7 @@ def test_align_evaluate_translate_and_look_agree(
     assert capsys.readouterr().out.splitlines() == lines(output)
     one = write_lines(tmp_path / "one", lines(trees / "test.trees")[:1])
     sentence = lines(trees / "test.en")[0]
-    assert command("look", run, sentence, "--source-heads", one, *page) == 0
+    assert command("look", run, sentence, "--trees", one, *page) == 0
     assert capsys.readouterr().out.splitlines() == lines(output)[:1]
 
 
@@ -175,7 +190,7 @@ def test_what_does_not_fit_is_said_before_any_work(
 
     monkeypatch.setattr(Run, "predictor", working)
     rows = lines(trees / "test.trees")
-    bad = ["--source-heads", write_lines(tmp_path / "bad", [*rows[:-1], "9 9"])]
+    bad = ["--trees", write_lines(tmp_path / "bad", [*rows[:-1], "9 9"])]
     gold = ["--alignments", trees / "test.align"]
     to = ["--output", tmp_path / "output"]
     uses: list[tuple[str, list[object]]] = [
@@ -187,9 +202,9 @@ def test_what_does_not_fit_is_said_before_any_work(
     ]
     for verb, more in uses:
         for run, given, said in (
-            (trees / "run", [], "give --source-heads"),
+            (trees / "run", [], "give --trees"),
             (trees / "run", bad, str(bad[1])),
-            (transformer, heads, "leave --source-heads out"),
+            (transformer, heads, "remove --trees"),
         ):
             assert command(verb, run, *more, *given) == 2, (verb, said)
             assert said in capsys.readouterr().err
@@ -197,17 +212,22 @@ def test_what_does_not_fit_is_said_before_any_work(
 
 
 def test_snapshots_show_the_attention_by_trees(trees: Path) -> None:
-    kept = [each["sentences"] for each in Run.open(trees / "run").snapshots()]
+    kept = [each["sentences"] for each in load_snapshots(Run.open(trees / "run"))]
     shown = [sentence for sentences in kept for sentence in sentences if sentence["output"]]
     assert shown
     assert all(sentence["attention"] for sentence in shown)
     predictor = regard.load(trees / "run")
-    sources, targets = lines(trees / "valid.en")[:4], lines(trees / "valid.de")[:4]
-    beside = numbers(trees / "valid.trees")[:4]
-    found = snapshot(predictor, sources, targets, targets, beside)["sentences"]
-    for sentence, source, target, tree in zip(found, sources, targets, beside, strict=True):
+    parts = (lines(trees / "valid.en"), lines(trees / "valid.de"), numbers(trees / "valid.trees"))
+    pairs = [
+        Pair(number, Line(source, tuple(tree)), Line(target))
+        for number, (source, target, tree) in enumerate(zip(*parts, strict=True), 1)
+    ][:4]
+    found = snapshot(predictor, pairs, [pair.target.text for pair in pairs])["sentences"]
+    for sentence, pair in zip(found, pairs, strict=True):
         attention = sentence["attention"]
         shape = (attention["layers"], len(attention["rows"]), len(attention["columns"]))
         steps = np.frombuffer(base64.b64decode(attention["weights"]), np.uint8).reshape(shape)
-        weights = look(predictor, source, target, tree).attention("cross", layer=2, words=True)
+        weights = look(predictor, pair.source, pair.target.text).attention(
+            "cross", layer=2, words=True
+        )
         np.testing.assert_allclose(steps[1] / 255, weights, atol=0.01)

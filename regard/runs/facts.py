@@ -1,0 +1,36 @@
+"""What a person wants to know about a run, as plain values: `regard info`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from regard.models.weights import collect
+from regard.runs.folder import Run
+from regard.runs.load import build_model
+
+
+def describe(run: Run, say: Callable[[str], None] = print) -> dict[str, Any]:
+    checkpoints = run.checkpoints(say)
+    steps, best = checkpoints.steps(), checkpoints.best()
+    validations = [record for record in run.journal if record["event"] == "validation"]
+    return {
+        "run": str(run.path),
+        "model": run.config.model.kind,
+        **_sizes(run),
+        "pairs": run.facts("data").get("pairs"),
+        "steps": run.steps,
+        "trained_to": steps[-1] if steps else 0,
+        "used_checkpoint": best.step if best else None,
+        "validation": validations[-1] if validations else None,
+        "config": run.config.model_dump(mode="json"),
+    }
+
+
+def _sizes(run: Run) -> dict[str, Any]:
+    if not run.has_tokenizers():
+        return {}
+    sides = run.tokenizers()
+    parameters = sum(tensor.numel() for tensor in collect(build_model(run, sides)).values())
+    vocabulary = {"source": sides.source.size, "target": sides.target.size}
+    return {"parameters": parameters, "vocabulary": vocabulary}
