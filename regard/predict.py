@@ -148,6 +148,11 @@ class Predictor:
         self.truncated += sum(len(row) > self.length_limit for row in rows)
         return [row.truncated(self.length_limit) for row in rows]
 
+    def report_truncated(self, say: Callable[[str], None]) -> None:
+        """Say how many lines were truncated, if any were."""
+        if self.truncated:
+            say(f"Truncated {self.truncated} long lines to their first {self.length_limit} pieces.")
+
 
 class _Request(NamedTuple):
     """A line to translate: its number from 0, its source if it has one, and what the target

@@ -83,7 +83,7 @@ class Config(Settings):
     @property
     def writes(self) -> Writes:
         """What the model writes, which decides the metrics it is judged by."""
-        return getattr(self.model, "writes", "text")
+        return self.model.writes
 
     @property
     def max_pieces(self) -> int:

@@ -31,9 +31,11 @@ def functions(path: Path) -> Iterator[Function]:
 
 
 def body_lines(function: Function) -> int:
-    """Lines of the body, without the docstring."""
+    """Lines of the body, without the docstring and the imports that start it."""
     body = function.body
     if ast.get_docstring(function) is not None:
+        body = body[1:]
+    while body and isinstance(body[0], (ast.Import, ast.ImportFrom)):
         body = body[1:]
     return body[-1].end_lineno - body[0].lineno + 1 if body and body[-1].end_lineno else 0
 

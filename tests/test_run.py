@@ -229,7 +229,7 @@ def test_a_folder_that_cannot_be_written_has_a_shortlist_all_the_same(
     def refuse(path: Path) -> None:
         raise PermissionError(13, "Permission denied")
 
-    monkeypatch.setattr("regard.runs.folder.writing", refuse)
+    monkeypatch.setattr("regard.runs.shortlist.writing", refuse)
     assert load_predictor(Run.open(run), shortlist=3)(["ant"])
     assert not (run / "likely.npy").exists()
 

@@ -8,10 +8,10 @@ from typing import Optional, cast
 
 import typer
 
-from regard.cli.looking import align, look, watch
+from regard.cli.inspect import align, look, watch
+from regard.cli.make import corpus, demo, info, ladder, recipes, train
 from regard.cli.options import say
-from regard.cli.training import corpus, demo, info, ladder, recipes, train
-from regard.cli.using import compare, evaluate, score, translate
+from regard.cli.use import compare, evaluate, score, translate
 from regard.errors import RegardError
 
 app = typer.Typer(
@@ -32,7 +32,7 @@ ParserError = cast(type[typer.BadParameter], typer.BadParameter.__mro__[2])
 
 
 def main(arguments: Optional[Iterable[str]] = None) -> int:
-    """Run a command and give its exit code; what a person can put right is one sentence."""
+    """Run a command and return its exit code; errors a person can fix are one sentence."""
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(encoding="utf-8", errors="replace")

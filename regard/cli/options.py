@@ -1,48 +1,89 @@
-"""What the verbs share: their options, and how they write and speak."""
+"""What the verbs share: their options, and how they write and report."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import Annotated, Any, Optional
+from typing import TYPE_CHECKING, Annotated, Any, Optional
 
 import typer
 
-Source = Annotated[Optional[Path], typer.Option(help="Lines of source text, plain or gzip.")]
-Target = Annotated[
-    Optional[Path], typer.Option(help="Lines of target text; a language model's only file.")
+from regard.errors import UsageError
+
+if TYPE_CHECKING:
+    from regard.metrics.text import TextMetrics
+
+Source = Annotated[
+    Optional[Path], typer.Option(help="Source text, one sentence per line, plain or gzip.")
 ]
-PairsFile = Annotated[Optional[Path], typer.Option(help="One TSV file instead: source, target.")]
+Target = Annotated[
+    Optional[Path],
+    typer.Option(help="Target text, line by line; the only file of a language model."),
+]
+PairsFile = Annotated[
+    Optional[Path], typer.Option(help="One TSV file of source and target instead.")
+]
 TreesFile = Annotated[
     Optional[Path],
     typer.Option(help="For models that read trees: the head of each source word, 0 for a root."),
 ]
-RunFolder = Annotated[Path, typer.Argument(metavar="RUN", help="The folder of a trained run.")]
-BeamWidth = Annotated[Optional[int], typer.Option(min=1, help="Hypotheses kept; 1 is greedy.")]
-Workers = Annotated[Optional[int], typer.Option(min=1, help="Processes; all cores if not given.")]
-BatchTokens = Annotated[int, typer.Option(min=1, help="Source tokens translated together.")]
-Int8 = Annotated[bool, typer.Option("--int8", help="Eight-bit weights: smaller, less exact.")]
+RunFolder = Annotated[Path, typer.Argument(metavar="RUN", help="Folder of a trained run.")]
+Output = Annotated[
+    Optional[Path], typer.Option(help="Write to this file instead of standard output.")
+]
+BeamWidth = Annotated[Optional[int], typer.Option(min=1, help="Beam size; 1 is greedy search.")]
+LengthPenalty = Annotated[
+    Optional[float], typer.Option(min=0, help="Rank by log p / length^penalty.")
+]
+Workers = Annotated[Optional[int], typer.Option(min=1, help="Processes; one per core by default.")]
+BatchTokens = Annotated[int, typer.Option(min=1, help="Source tokens per batch.")]
+Int8 = Annotated[
+    bool, typer.Option("--int8", help="Eight-bit weights: less memory, slightly less exact.")
+]
 Shortlist = Annotated[
     int,
-    typer.Option(min=0, max=100, help="Target pieces tried for each source piece; 0: all."),
+    typer.Option(min=0, max=100, help="Target pieces considered per source piece; 0: all."),
 ]
-Lowercase = Annotated[bool, typer.Option(help="Ignore case in the scores.")]
+Settings = Annotated[
+    Optional[list[str]],
+    typer.Option("--set", metavar="PATH=VALUE", help="Change a setting: model.layers=6"),
+]
+Lowercase = Annotated[bool, typer.Option(help="Ignore case when scoring.")]
 Tokenize = Annotated[str, typer.Option(help="sacreBLEU's tokenizer for BLEU: 13a, none, ...")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 HeadNames = Annotated[
     Optional[str],
-    typer.Option(help="layer.head, such as 3.2,4.1, or mean; else the run's own."),
+    typer.Option(help="Heads to align by: layer.head, such as 3.2,4.1, or mean."),
 ]
 MethodName = Annotated[str, typer.Option(help="argmax, intersection or grow-diag.")]
-GoldFirst = Annotated[int, typer.Option(min=0, max=1, help="The gold's number of the first word.")]
-GoldTurned = Annotated[bool, typer.Option(help="In the gold the target word stands first.")]
+GoldFirst = Annotated[
+    int, typer.Option(min=0, max=1, help="Index of the first word in the gold file: 0 or 1.")
+]
+GoldReversed = Annotated[
+    bool, typer.Option(help="The gold file has target-source links instead of source-target.")
+]
+Open = Annotated[bool, typer.Option("--open", help="Open the page in the browser.")]
+
+
+def refuse(case: str, options: Mapping[str, object]) -> None:
+    """Refuse options that have no effect in this case, if they are given."""
+    for name, value in options.items():
+        if value:
+            raise UsageError(f"{name} has no effect {case}; remove it.")
+
+
+def text_metrics(lowercase: bool, tokenize: str) -> TextMetrics:
+    from regard.config import check
+    from regard.metrics.text import TextMetrics
+
+    return check(TextMetrics, {"lowercase": lowercase, "tokenize": tokenize})
 
 
 @contextmanager
 def writing(output: Optional[Path], flush: bool = False) -> Iterator[Callable[[str], None]]:
-    """A function that writes a line, to standard output or to a file that appears when whole."""
+    """A function that writes a line to standard output, or to a file that appears when complete."""
     from regard import files
 
     with ExitStack() as stack:
@@ -59,7 +100,7 @@ def writing(output: Optional[Path], flush: bool = False) -> Iterator[Callable[[s
 
 @contextmanager
 def counting(wanted: bool) -> Iterator[Callable[[int], None]]:
-    """Shows how many lines are done, if a person is looking and the screen is free."""
+    """Shows how many lines are done, if standard error is a terminal."""
     from rich.console import Console
 
     console = Console(stderr=True)
@@ -73,6 +114,15 @@ def counting(wanted: bool) -> Iterator[Callable[[int], None]]:
                 status.update(f"translated {lines:,} lines")
 
         yield show
+
+
+def show_page(path: Path, open_it: bool) -> None:
+    """Say where a page is, and open it in the browser if asked."""
+    say(f"Wrote {path}: open it in a browser.")
+    if open_it:
+        import webbrowser
+
+        webbrowser.open(path.resolve().as_uri())
 
 
 def print_json(value: Any) -> None:

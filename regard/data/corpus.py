@@ -199,6 +199,12 @@ def annotate(lines: Iterable[str], annotations: Beside) -> Iterator[Line]:
             )
 
 
+def read_lines(text: Path | BinaryIO, annotations: Beside) -> Iterator[Line]:
+    """Every line with its annotations; annotated lines are all checked before the first."""
+    lines = annotate(read_plain(text), annotations)
+    return iter(list(lines)) if annotations else lines
+
+
 def read_plain(text: Path | BinaryIO, name: str = "stdin") -> Iterator[str]:
     """Every line, the empty ones too; messages call a stream by its `name`."""
     if isinstance(text, Path):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -17,6 +18,7 @@ from regard.data.line import Line, Sides
 from regard.data.parallel import Parallel
 from regard.data.words import Side
 from regard.errors import UsageError
+from regard.files import writing
 from regard.inspection.alignment import (
     MOMENTS,
     AttentionHeads,
@@ -24,13 +26,22 @@ from regard.inspection.alignment import (
     Moment,
     between_words,
     every_head,
+    find_method,
     links,
 )
-from regard.metrics.alignment import Gold, Links, alignment_scores, error_rate, parse_gold
+from regard.metrics.alignment import (
+    Gold,
+    Links,
+    alignment_scores,
+    error_rate,
+    parse_gold,
+    pharaoh,
+)
 from regard.metrics.base import Score
 from regard.nn.captured import Attention
 from regard.predict import Predictor
 from regard.runs.folder import Run
+from regard.runs.load import load_predictor
 
 MOST_HEADS = 4
 """Heads whose mean is tried; each more costs a pass over all examples for every other head."""
@@ -198,20 +209,33 @@ def read_pairs(data: Parallel) -> Iterator[tuple[Line, Line]]:
         yield line, Line(text)
 
 
-def read_gold(path: Path, first: int = 0, turned: bool = False) -> list[Gold]:
-    """The alignments of a file, a line for each pair; what is wrong is said with its line."""
-    gold = []
-    for number, line in enumerate(read_plain(path), 1):
-        try:
-            gold.append(parse_gold(line, first, turned))
-        except UsageError as error:
-            raise UsageError(f"{path}:{number}: {error}") from None
-    return gold
+@dataclass(frozen=True)
+class GoldFile:
+    """A file of gold alignments, one line per pair.
+
+    `first` is the index of the first word: 0 or 1. `swapped`: links are target-source.
+    """
+
+    path: Path
+    first: int = 0
+    swapped: bool = False
+
+    def read(self) -> list[Gold]:
+        """The alignments; errors name the file and line."""
+        gold = []
+        for number, line in enumerate(read_plain(self.path), 1):
+            try:
+                gold.append(parse_gold(line, self.first, self.swapped))
+            except UsageError as error:
+                raise UsageError(f"{self.path}:{number}: {error}") from None
+        return gold
 
 
 def check_one_per_pair(gold: Sequence[Gold], pairs: Sequence[Sides]) -> None:
     if len(pairs) != len(gold):
-        raise UsageError(f"The gold has {len(gold)} lines for {len(pairs)} pairs: give one a pair.")
+        raise UsageError(
+            f"The gold has {len(gold)} lines for {len(pairs)} pairs: give one per pair."
+        )
 
 
 def score_alignments(
@@ -225,3 +249,59 @@ def score_alignments(
     check_one_per_pair(gold, pairs)
     found = list(align(predictor, pairs, heads, method))
     return alignment_scores(found, gold, f"method:{method}|heads:{heads}")
+
+
+def score_run(
+    path: Path,
+    data: Parallel,
+    gold: GoldFile,
+    named: Optional[str],
+    method: str,
+    say: Callable[[str], None],
+) -> list[Score]:
+    """How well the attention of a run aligns given translations, beside gold alignments."""
+    by, run = find_method(method), Run.open(path)
+    data.check_read_by(run.config.annotations)
+    if data.source is None or data.target is None:
+        raise UsageError("Gold alignments need their lines: give --source and --target with them.")
+    known, pairs = gold.read(), list(read_pairs(data))
+    check_one_per_pair(known, pairs)
+    predictor = load_predictor(run, say=say)
+    return score_alignments(predictor, pairs, known, heads_for(run, predictor, named, say), by)
+
+
+def choose_for(
+    run: Run,
+    predictor: Predictor,
+    pairs: Sequence[Sides],
+    method: Method,
+    gold: Sequence[Gold],
+    say: Callable[[str], None],
+) -> AttentionHeads:
+    """Choose the heads of a run by gold alignments, report the best, and keep them in the run."""
+    chosen = choose(predictor, pairs, method, gold)
+    for each in chosen.single[:8]:
+        say(f"  {each.heads}\tAER {100 * each.error:.1f}")
+    checkpoint = run.checkpoints(say).best()
+    save_heads(run, chosen, checkpoint.step if checkpoint else 0)
+    best = chosen.best
+    say(f"Best combination: {best.heads}, AER {100 * best.error:.1f}; saved in the run.")
+    return best.heads
+
+
+def align_for(
+    run: Run,
+    predictor: Predictor,
+    pairs: Iterable[Sides],
+    named: Optional[str],
+    path: Optional[Path],
+    say: Callable[[str], None],
+) -> None:
+    """Go through the pairs and write their alignments to a file, if one is given."""
+    if path is None:
+        deque(pairs, maxlen=0)
+        return
+    heads = heads_for(run, predictor, named, say)  # before any pair is read
+    with writing(path) as stream:
+        for links in align(predictor, pairs, heads, "grow-diag"):
+            stream.write(f"{pharaoh(links)}\n".encode())

@@ -94,7 +94,7 @@ def evaluate(
         experiment, search, workers=cores(), int8=int8, shortlist=shortlist, say=say
     )
     outputs = predictor(given.sources)
-    _report_truncated(predictor, say)
+    predictor.report_truncated(say)
     scored = list(predictor.score(given.sides))
     table = metrics_for(experiment.config.writes, metrics)
     texts = [line.text for line in given.sources]
@@ -110,7 +110,7 @@ def _evaluate_language(
 ) -> Evaluation:
     """Perplexity per piece, and per word if no line was truncated."""
     scored = list(predictor.score(("", line) for line in lines))
-    _report_truncated(predictor, say)
+    predictor.report_truncated(say)
     by_word = () if predictor.truncated else (word_perplexity(scored, lines),)
     return Evaluation((piece_perplexity(scored), *by_word), ())
 
@@ -158,14 +158,8 @@ def score(
     given = _test_set(experiment, data, say)
     predictor = load_predictor(experiment, say=say)
     scored = list(predictor.score(given.sides))
-    _report_truncated(predictor, say)
+    predictor.report_truncated(say)
     return given.by_line(scored, (0.0, 0))
-
-
-def _report_truncated(predictor: Predictor, say: Callable[[str], None]) -> None:
-    if predictor.truncated:
-        limit = predictor.length_limit
-        say(f"Truncated {predictor.truncated} long lines to their first {limit} pieces.")
 
 
 def _test_set(run: Run, data: Optional[Parallel], say: Callable[[str], None]) -> TestSet:

@@ -1,4 +1,4 @@
-"""The verbs that make runs, and what they are made from."""
+"""The verbs that make runs, and those that say what can be made: train, ladder, info, recipes."""
 
 from __future__ import annotations
 
@@ -12,12 +12,14 @@ from regard.cli.options import (
     Lowercase,
     PairsFile,
     RunFolder,
+    Settings,
     Source,
     Target,
     Tokenize,
     TreesFile,
     print_json,
     say,
+    text_metrics,
 )
 from regard.errors import RegardError, UsageError
 
@@ -26,7 +28,9 @@ def train(
     recipe: Annotated[
         Optional[str], typer.Argument(help="What to train: 'regard recipes' lists them.")
     ] = None,
-    run: Annotated[Optional[Path], typer.Option(help="The folder to keep everything in.")] = None,
+    run: Annotated[
+        Optional[Path], typer.Option(help="Folder for everything about this run.")
+    ] = None,
     source: Source = None,
     target: Target = None,
     pairs: PairsFile = None,
@@ -36,24 +40,26 @@ def train(
     valid_pairs: PairsFile = None,
     valid_trees: TreesFile = None,
     tokenizer: Annotated[
-        Optional[Path], typer.Option(help="Use the tokenizer of this run or SentencePiece model.")
+        Optional[Path],
+        typer.Option(help="Use the tokenizer of another run, or a SentencePiece model."),
     ] = None,
-    steps: Annotated[Optional[int], typer.Option(min=1, help="Budget in updates.")] = None,
+    steps: Annotated[
+        Optional[int], typer.Option(min=1, help="Train for this many updates.")
+    ] = None,
     epochs: Annotated[
-        Optional[float], typer.Option(help="Budget in passes; 30 if no budget is given.")
+        Optional[float], typer.Option(help="Train for this many epochs; 30 if no budget is given.")
     ] = None,
-    minutes: Annotated[Optional[float], typer.Option(help="Budget in minutes.")] = None,
-    save_every: Annotated[Optional[int], typer.Option(min=1, help="Steps between saves.")] = None,
-    seed: Annotated[Optional[int], typer.Option(min=0, help="Another seed, another run.")] = None,
-    settings: Annotated[
-        Optional[list[str]],
-        typer.Option("--set", metavar="PATH=VALUE", help="Change a setting: model.layers=6"),
+    minutes: Annotated[Optional[float], typer.Option(help="Train for this many minutes.")] = None,
+    save_every: Annotated[
+        Optional[int], typer.Option(min=1, help="Steps between checkpoints.")
     ] = None,
-    quiet: Annotated[bool, typer.Option(help="Show nothing but errors.")] = False,
+    seed: Annotated[Optional[int], typer.Option(min=0, help="Random seed.")] = None,
+    settings: Settings = None,
+    quiet: Annotated[bool, typer.Option(help="Print only errors.")] = False,
 ) -> None:
     """Train a model on your own files; the same command resumes a run that was stopped."""
     if run is None:
-        raise UsageError("Say where to keep the run: --run FOLDER.")
+        raise UsageError("Give a folder for the run: --run FOLDER.")
     from regard.data.parallel import Parallel
     from regard.runs import train as experiment
 
@@ -72,16 +78,16 @@ def train(
 
 
 def _assign(name: str, value: Optional[int]) -> list[str]:
-    """A setting of the training, if its option was given."""
+    """A training setting, if its option was given."""
     return [] if value is None else [f"training.{name}={value}"]
 
 
 def ladder(
-    output: Annotated[Path, typer.Option(help="The folder for the runs, the table, the picture.")],
+    output: Annotated[Path, typer.Option(help="Folder for the runs, the table and the figure.")],
     variants: Annotated[
         Optional[list[str]],
         typer.Argument(
-            metavar="RUNG",
+            metavar="VARIANT",
             help="Recipes in order. NAME=RECIPE:path=value,path=value is a recipe with settings of "
             "its own: narrow=tiny:model.width=64,model.heads=2",
             show_default="from a fixed vector to the Transformer",
@@ -99,23 +105,20 @@ def ladder(
     test_target: Target = None,
     test_pairs: PairsFile = None,
     test_trees: TreesFile = None,
-    steps: Annotated[Optional[int], typer.Option(min=1, help="Updates of each variant.")] = None,
-    epochs: Annotated[Optional[float], typer.Option(help="Passes over the data of each.")] = None,
-    minutes: Annotated[Optional[float], typer.Option(help="Minutes of training of each.")] = None,
-    seed: Annotated[Optional[int], typer.Option(min=0, help="Another seed for all.")] = None,
-    settings: Annotated[
-        Optional[list[str]],
-        typer.Option("--set", metavar="PATH=VALUE", help="Change a setting of all variants."),
+    steps: Annotated[Optional[int], typer.Option(min=1, help="Updates per variant.")] = None,
+    epochs: Annotated[Optional[float], typer.Option(help="Epochs per variant.")] = None,
+    minutes: Annotated[
+        Optional[float], typer.Option(help="Minutes of training per variant.")
     ] = None,
+    seed: Annotated[Optional[int], typer.Option(min=0, help="Random seed of all variants.")] = None,
+    settings: Settings = None,
     lowercase: Lowercase = False,
     tokenize: Tokenize = "13a",
-    quiet: Annotated[bool, typer.Option(help="Do not show the training.")] = False,
+    quiet: Annotated[bool, typer.Option(help="Do not show the progress of training.")] = False,
 ) -> None:
-    """Train recipes one after the other, with one table; the same command resumes if stopped."""
-    from regard.config import check
+    """Train recipes one after the other and compare them in one table; resumable."""
     from regard.data.parallel import Parallel
     from regard.ladders.ladder import ladder
-    from regard.metrics.text import TextMetrics
 
     results = ladder(
         variants or [],
@@ -127,20 +130,20 @@ def ladder(
         epochs=epochs,
         minutes=minutes,
         settings=[*_assign("seed", seed), *(settings or [])],
-        metrics=check(TextMetrics, {"lowercase": lowercase, "tokenize": tokenize}),
+        metrics=text_metrics(lowercase, tokenize),
         quiet=quiet,
         say=say,
     )
-    say(f"The table is in {output / 'ladder.md'}, with the figure in {output / 'ladder.html'}.")
+    say(f"The table is in {output / 'ladder.md'}; {output / 'ladder.html'} has the figure too.")
     if failed := [result.variant.name for result in results if result.measured is None]:
         raise RegardError(
-            f"Of {len(results)} variants {len(failed)} could not be trained ({', '.join(failed)}): "
-            "the table says why, and the same command tries again."
+            f"{len(failed)} of {len(results)} variants failed to train ({', '.join(failed)}): the "
+            "table says why, and the same command tries again."
         )
 
 
 def info(run: RunFolder, json: AsJson = False) -> None:
-    """What is in a run."""
+    """Show what is in a run."""
     from regard.runs.facts import describe
     from regard.runs.folder import Run
 

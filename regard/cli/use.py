@@ -1,0 +1,258 @@
+"""The verbs that use a run: translate, score, evaluate and compare."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from itertools import tee
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Optional
+
+import typer
+
+from regard.cli.options import (
+    AsJson,
+    BatchTokens,
+    BeamWidth,
+    GoldFirst,
+    GoldReversed,
+    HeadNames,
+    Int8,
+    LengthPenalty,
+    Lowercase,
+    MethodName,
+    Output,
+    PairsFile,
+    RunFolder,
+    Shortlist,
+    Source,
+    Target,
+    Tokenize,
+    TreesFile,
+    Workers,
+    counting,
+    print_json,
+    refuse,
+    say,
+    text_metrics,
+    writing,
+)
+
+if TYPE_CHECKING:
+    from regard.data.line import Line, Sides
+    from regard.metrics.base import Score
+    from regard.predict import Prediction
+
+
+def translate(
+    run: RunFolder,
+    input: Annotated[
+        Optional[Path], typer.Option(help="Read this file instead of standard input.")
+    ] = None,
+    output: Output = None,
+    beam: BeamWidth = None,
+    best: Annotated[
+        int, typer.Option(min=1, help="Print an n-best list of this size, with scores.")
+    ] = 1,
+    length_penalty: LengthPenalty = None,
+    sample: Annotated[bool, typer.Option(help="Sample instead of searching.")] = False,
+    temperature: Annotated[
+        Optional[float],
+        typer.Option(help="Sampling temperature; above 1 flattens the distribution."),
+    ] = None,
+    top_k: Annotated[
+        Optional[int], typer.Option(min=0, help="Sample from the k most probable tokens; 0: all.")
+    ] = None,
+    top_p: Annotated[
+        Optional[float], typer.Option(help="Sample from the smallest set with this probability.")
+    ] = None,
+    seed: Annotated[Optional[int], typer.Option(min=0, help="Seed for --sample.")] = None,
+    prefix: Annotated[
+        Optional[Path], typer.Option(help="File with the beginning of each target.")
+    ] = None,
+    trees: TreesFile = None,
+    alignments: Annotated[
+        Optional[Path], typer.Option(help="Write word alignments (0-0 1-2 ...) to this file.")
+    ] = None,
+    attention_heads: HeadNames = None,
+    batch_tokens: BatchTokens = 2048,
+    workers: Workers = None,
+    int8: Int8 = False,
+    shortlist: Shortlist = 0,
+) -> None:
+    """Translate lines, keeping order and empty lines; a language model continues each line."""
+    from regard.data.corpus import read_lines, read_plain
+    from regard.data.parallel import Parallel
+    from regard.inspection.aligning import align_for
+    from regard.predict import WINDOW
+    from regard.processes.cores import cores
+    from regard.runs.folder import Run
+    from regard.runs.load import load_predictor
+    from regard.search.options import SearchOptions
+
+    experiment = Run.open(run)
+    if not experiment.config.reads_source:
+        unfit = {"--shortlist": shortlist, "--prefix": prefix, "--alignments": alignments}
+        refuse("with a language model", unfit)
+    if alignments is None:
+        refuse("without --alignments", {"--attention-heads": attention_heads})
+    drawn = (temperature, top_k, top_p, seed)
+    asked = SearchOptions(best, beam, length_penalty, sample, *drawn)
+    search = asked.search(experiment.config.search)
+    Parallel(trees=trees).check_read_by(experiment.config.annotations)
+    lines, again = tee(read_lines(input or sys.stdin.buffer, Parallel(trees=trees).annotations))
+    chosen = batch_tokens, workers or cores(), int8, shortlist
+    predictor = load_predictor(experiment, search, *chosen, say=say)
+    prefixes = read_plain(prefix) if prefix else None
+    typing = input is None and sys.stdin.isatty()  # answer each line at once
+    predicted = zip(
+        predictor.predict(lines, prefixes, 1 if typing else WINDOW), again, strict=False
+    )
+    with writing(output, flush=typing) as write, counting(output is not None) as count:
+        written = _write_each(predicted, best, write, count)
+        align_for(experiment, predictor, written, attention_heads, alignments, say)
+    predictor.report_truncated(say)
+
+
+def _write_each(
+    predicted: Iterable[tuple[Prediction, Line]],
+    best: int,
+    write: Callable[[str], None],
+    count: Callable[[int], None],
+) -> Iterator[Sides]:
+    """Write each prediction, then yield its line and translation."""
+    for number, (prediction, line) in enumerate(predicted):
+        if best == 1:
+            write(prediction.text)
+        else:
+            for each in prediction.best:
+                write(f"{number}\t{each.score:.4f}\t{each.text}")
+        count(number + 1)
+        yield line, prediction.text
+
+
+def score(
+    run: RunFolder,
+    source: Source = None,
+    target: Target = None,
+    pairs: PairsFile = None,
+    trees: TreesFile = None,
+    output: Output = None,
+) -> None:
+    """Print log p(target | source) for each pair, or log p(target) for a language model.
+
+    A pair that cannot be used, such as one with an empty side, gets an empty line.
+    """
+    from regard.data.parallel import Parallel
+    from regard.runs import evaluate as evaluation
+
+    scored = evaluation.score(run, Parallel(source, target, pairs, trees), say=say)
+    with writing(output) as write:
+        for total, count in scored:
+            write(f"{total:.4f}" if count else "")
+    tokens = sum(count for _, count in scored)
+    mean = sum(total for total, _ in scored) / tokens
+    used = sum(count > 0 for _, count in scored)
+    say(f"{used:,} pairs, {tokens:,} tokens, {mean:.4f} per token.")
+
+
+def evaluate(
+    run: RunFolder,
+    source: Source = None,
+    target: Target = None,
+    pairs: PairsFile = None,
+    trees: TreesFile = None,
+    beam: BeamWidth = None,
+    length_penalty: LengthPenalty = None,
+    lowercase: Lowercase = False,
+    tokenize: Tokenize = "13a",
+    output: Annotated[
+        Optional[Path], typer.Option(help="Write the translations to this file.")
+    ] = None,
+    int8: Int8 = False,
+    shortlist: Shortlist = 0,
+    alignments: Annotated[
+        Optional[Path], typer.Option(help="Gold alignments of the pairs: report the error rate.")
+    ] = None,
+    method: MethodName = "grow-diag",
+    attention_heads: HeadNames = None,
+    gold_first: GoldFirst = 0,
+    gold_reversed: GoldReversed = False,
+    json: AsJson = False,
+) -> None:
+    """Print BLEU, chrF, TER, exact match and perplexity, each with its signature.
+
+    Without files the validation data of the run is used. A language model has a perplexity only.
+    With gold alignments, the error rate of the word alignments by attention is reported too.
+    """
+    from regard.data.parallel import Parallel
+    from regard.inspection.aligning import GoldFile, score_run
+    from regard.runs import evaluate as evaluation
+    from regard.runs.folder import Run
+    from regard.search.options import SearchOptions
+
+    config = Run.open(run).config
+    if not config.reads_source:
+        text = {"--lowercase": lowercase, "--tokenize": tokenize != "13a", "--output": output}
+        searched = {"--beam": beam, "--length-penalty": length_penalty is not None}
+        other = {"--shortlist": shortlist, "--alignments": alignments}
+        refuse("with a language model", {**text, **searched, **other})
+    data = Parallel(source, target, pairs, trees)
+    aligned: list[Score] = []
+    if alignments is None:
+        given = {"--method": method != "grow-diag", "--attention-heads": attention_heads}
+        order = {"--gold-first": gold_first, "--gold-reversed": gold_reversed}
+        refuse("without --alignments", {**given, **order})
+    else:
+        gold = GoldFile(alignments, gold_first, gold_reversed)
+        aligned = score_run(run, data, gold, attention_heads, method, say)
+    search = SearchOptions(beam=beam, length_penalty=length_penalty).search(config.search)
+    metrics = text_metrics(lowercase, tokenize)
+    found = evaluation.evaluate(
+        run, data, search=search, metrics=metrics, int8=int8, shortlist=shortlist, say=say
+    )
+    if output is not None:
+        with writing(output) as write:
+            for line in found.outputs:
+                write(line)
+    print_scores(run, [*found.scores, *aligned], json)
+
+
+def print_scores(run: Path, scores: list[Score], as_json: bool) -> None:
+    from dataclasses import asdict
+
+    if as_json:
+        print_json({"run": str(run), "scores": [asdict(each) for each in scores]})
+        return
+    for each in scores:
+        typer.echo(str(each))
+
+
+def compare(
+    runs: Annotated[
+        list[Path], typer.Argument(metavar="RUN RUN ...", help="Runs, the baseline first.")
+    ],
+    source: Source = None,
+    target: Target = None,
+    pairs: PairsFile = None,
+    trees: TreesFile = None,
+    lowercase: Lowercase = False,
+    tokenize: Tokenize = "13a",
+    json: AsJson = False,
+) -> None:
+    """Test whether a run is significantly better: paired bootstrap over the same lines."""
+    from dataclasses import asdict
+
+    from regard.data.parallel import Parallel
+    from regard.runs import evaluate as evaluation
+
+    data = Parallel(source, target, pairs, trees)
+    rows = evaluation.compare(runs, data, metrics=text_metrics(lowercase, tokenize), say=say)
+    if json:
+        print_json([asdict(row) for row in rows])
+        return
+    for row in rows:
+        p_value = "baseline" if row.p_value is None else f"p = {row.p_value:.4f}"
+        typer.echo(f"{row.metric}\t{row.value:.2f} ± {row.margin:.2f}\t{p_value}\t{row.name}")
+    for signature in dict.fromkeys(row.signature for row in rows):
+        typer.echo(signature)

@@ -1,0 +1,58 @@
+"""Sentences from the command line or a file, and a look at each of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Optional, Union
+
+from regard.data.corpus import Beside, annotate, read_plain
+from regard.data.line import Line
+from regard.errors import UsageError
+from regard.inspection.aligning import run_heads
+from regard.inspection.look import Look, look
+from regard.runs.folder import Run
+from regard.runs.load import load_predictor
+
+MAX_SENTENCES = 50
+"""Sentences on one page, which must stay light enough to open."""
+
+Sentence = tuple[Line, Optional[str]]
+"""A source and the target that is forced, if there is one."""
+
+
+def read_sentences(
+    given: Union[str, Path, None], targets: Union[str, Path, None], annotations: Beside
+) -> list[Sentence]:
+    """One sentence, or those of a file, each with its target if targets are given."""
+    lines = list(read_plain(given)) if isinstance(given, Path) else [given or ""]
+    forced: list[Optional[str]] = [targets if isinstance(targets, str) else None] * len(lines)
+    if isinstance(targets, Path):
+        forced = list(read_plain(targets))
+    if len(lines) != len(forced):
+        raise UsageError(
+            f"{given} has {len(lines)} lines and {targets} has {len(forced)}: give as many."
+        )
+    sentences = list(zip(annotate(lines, annotations), forced, strict=True))
+    if not isinstance(given, Path):
+        return sentences
+    filled = [each for each in sentences if each[0].text.strip()]
+    if not 1 <= len(filled) <= MAX_SENTENCES:
+        raise UsageError(f"{given} has {len(filled)} sentences: a page shows 1 to {MAX_SENTENCES}.")
+    return filled
+
+
+def look_at_all(
+    run: Run, sentences: Sequence[Sentence], beam: Optional[int], say: Callable[[str], None]
+) -> list[Look]:
+    """A look at each sentence, aligned by the heads of the run if its model aligns."""
+    search = run.config.search
+    if beam is not None:
+        search = search.changed(beam=beam, best=1)
+    predictor = load_predictor(run, search, say=say)
+    looks = [look(predictor, *each) for each in sentences]
+    if looks[0].layers.cross:
+        heads = run_heads(run, predictor, say)
+        looks = [replace(each, attention_heads=heads) for each in looks]
+    return looks
