@@ -178,7 +178,7 @@ def right_pronoun(pair: Pair, translation: str) -> bool:
 
 def write(corpus: Corpus, folder: Path) -> None:
     """Write four files for each part: .en, .de, .align in Pharaoh format, and .trees, in which
-    words count from 1 and 0 is the root, as --source-heads reads them."""
+    words count from 1 and 0 is the root, as --trees reads them."""
     folder.mkdir(parents=True, exist_ok=True)
     for part, pairs in (("train", corpus.train), ("valid", corpus.valid), ("test", corpus.test)):
         columns = {

@@ -191,7 +191,7 @@ def test_write(tmp_path: Path) -> None:
     for part, pairs in (("train", corpus.train), ("valid", corpus.valid), ("test", corpus.test)):
         columns = [
             (folder / f"{part}.{suffix}").read_text(encoding="utf-8").splitlines()
-            for suffix in ("en", "de", "align", "heads")
+            for suffix in ("en", "de", "align", "trees")
         ]
         for pair, source, target, alignment, heads in zip(pairs, *columns, strict=True):
             assert (source, target) == (pair.source, pair.target)
