@@ -401,7 +401,7 @@ def test_what_makes_no_sense_is_refused_in_one_sentence(
 
 
 def test_prefixes_are_refused_from_python_too(folder: Path) -> None:
-    with pytest.raises(UsageError, match="from the lines themselves"):
+    with pytest.raises(UsageError, match="continues the lines themselves"):
         list(regard.load(folder / "language").predict(["ant"], ["bee"]))
 
 

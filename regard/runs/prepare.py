@@ -190,9 +190,11 @@ def _hold_out(pairs: Reread, seed: int) -> tuple[Parts, str]:
     texts = {pair.texts for pair in held}
 
     def training() -> Iterator[Pair]:
-        return (pair for pair in pairs if pair.texts not in texts)
+        pair = None
+        for pair in (each for each in pairs if each.texts not in texts):
+            yield pair
+        if pair is None:
+            raise UsageError("All pairs are the same: give training data with different pairs.")
 
-    if next(training(), None) is None:
-        raise UsageError("All pairs are the same: give training data with different pairs.")
     note = f"Held out {size:,} of {count:,} pairs for validation; they are not trained on."
     return Parts(training, held.__iter__, held_out=True), note

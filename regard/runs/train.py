@@ -115,6 +115,7 @@ def _prepared(
             if checked is None and data:
                 checked = read_data(run.config, data, valid, display)
             prepare(run, checked, tokenizer, display)
+            checked = None  # may hold the whole text, which training does not need
             yield run
     except UsageError:
         if created is not None:
