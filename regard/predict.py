@@ -43,7 +43,7 @@ Read = Callable[[Attention, Side, Side], Result]
 
 
 @dataclass(frozen=True)
-class Choice:
+class Candidate:
     """One target of an n-best list."""
 
     text: str
@@ -56,10 +56,10 @@ class Prediction:
     """The targets found for one line, best first; an empty line becomes an empty line."""
 
     text: str
-    best: tuple[Choice, ...]
+    best: tuple[Candidate, ...]
 
 
-EMPTY = Prediction("", (Choice("", 0.0, 0.0),))
+EMPTY = Prediction("", (Candidate("", 0.0, 0.0),))
 
 
 class Predictor:
@@ -237,7 +237,7 @@ class _Generation(Work[tuple[Line, Optional[str]], _Request, Prediction]):
     def _prediction(self, hypotheses: list[Hypothesis]) -> Prediction:
         decode = self._predictor.tokenizers.target.decode
         best = tuple(
-            Choice(decode(each.tokens), each.score, each.log_probability) for each in hypotheses
+            Candidate(decode(each.tokens), each.score, each.log_probability) for each in hypotheses
         )
         return Prediction(best[0].text, best)
 

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from regard.data.store import Store
 
 ROUNDS = 5
-PLACES = 2**24
-"""Source and target places met at most; of a larger corpus, pairs at even distances are read."""
+MAX_COOCCURRENCES = 2**24
+"""At most this many co-occurrences are counted; a larger corpus is sampled evenly."""
 
 
 def likely_targets(store: Store, source_size: int, count: int) -> NDArray[np.int32]:
@@ -20,17 +20,17 @@ def likely_targets(store: Store, source_size: int, count: int) -> NDArray[np.int
     The probabilities p(target piece | source piece) are those of IBM model 1 (Brown et al. 1993):
     each target piece comes from one source piece of its pair, by expectation maximisation.
     """
-    source, target, place = _meetings(store)
+    source, target, position = _cooccurrences(store)
     size = int(target.max()) + 1
-    known, meeting = np.unique(source * size + target, return_inverse=True)
+    known, pair_index = np.unique(source * size + target, return_inverse=True)
     parent, child = known // size, known % size
-    chance = np.ones(len(known))
+    probability = np.ones(len(known))
     for _ in range(ROUNDS):
-        share = chance[meeting]
-        share /= np.bincount(place, share)[place]
-        weight = np.bincount(meeting, share, len(known))
-        chance = weight / np.bincount(parent, weight)[parent]
-    order = np.lexsort((-chance, parent))
+        share = probability[pair_index]
+        share /= np.bincount(position, share)[position]
+        weight = np.bincount(pair_index, share, len(known))
+        probability = weight / np.bincount(parent, weight)[parent]
+    order = np.lexsort((-probability, parent))
     parent, child = parent[order], child[order]
     first = np.searchsorted(parent, parent)
     rank = np.arange(len(parent)) - first
@@ -40,16 +40,16 @@ def likely_targets(store: Store, source_size: int, count: int) -> NDArray[np.int
     return likely
 
 
-def _meetings(store: Store) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
-    """Each source id met by each target id of its pair, and at which target place of all."""
+def _cooccurrences(store: Store) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
+    """Every source id with every target id of its pair, and the index of the target position."""
     rows = np.arange(len(store))
     total = int((store.source.lengths(rows) * store.target.lengths(rows)).sum())
-    rows = rows[:: -(-total // PLACES) or 1]
+    rows = rows[:: -(-total // MAX_COOCCURRENCES) or 1]
     sources, targets = store.source.gather(rows), store.target.gather(rows)
     source_lengths = np.diff(sources.offsets)
-    met = np.repeat(source_lengths, np.diff(targets.offsets))  # how many each target place meets
+    met = np.repeat(source_lengths, np.diff(targets.offsets))  # source pieces per target position
     begin = np.repeat(sources.offsets[:-1], np.diff(targets.offsets))
-    place = np.repeat(np.arange(len(met)), met)
-    inside = np.arange(len(place)) - np.repeat(np.cumsum(met) - met, met)
+    position = np.repeat(np.arange(len(met)), met)
+    inside = np.arange(len(position)) - np.repeat(np.cumsum(met) - met, met)
     source = sources.values[np.repeat(begin, met) + inside].astype(np.int64)
-    return source, targets.values[place].astype(np.int64), place
+    return source, targets.values[position].astype(np.int64), position

@@ -1,4 +1,4 @@
-"""Cutting a word into subwords at random, the same way for the same draws."""
+"""Random segmentation of a word into subwords, reproducible for the same draws."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _UNSEEN = -30.0
 def drop_merges(
     word: str, scores: dict[str, float], probability: float, draw: Callable[[], float]
 ) -> list[str]:
-    """BPE, best merge first, where each merge is passed over with the probability."""
+    """BPE, best merge first, where each merge is skipped with the given probability."""
     symbols, end = list(word), len(word)
     before, after = list(range(-1, end - 1)), list(range(1, end + 1))
     agenda: list[tuple[float, int, int, str]] = []
@@ -43,9 +43,9 @@ def drop_merges(
 def walk_lattice(
     word: str, scores: dict[str, float], smoothing: float, draw: Callable[[], float]
 ) -> list[str]:
-    """A cut with probability in proportion to exp(smoothing * its score), over all cuts."""
+    """A segmentation drawn with probability proportional to exp(smoothing * its score)."""
     end = len(word)
-    total = [0.0] + [-math.inf] * end  # log of the weight of all cuts up to there
+    total = [0.0] + [-math.inf] * end  # log of the summed weight of all segmentations up to there
     arrivals: list[list[tuple[int, float]]] = [[] for _ in range(end + 1)]
     for stop in range(1, end + 1):
         for start in range(max(0, stop - _LONGEST_PIECE), stop):

@@ -78,7 +78,7 @@ class SentencePiece(Tokenizer):
         """Cuts drawn here and not by the library, whose random numbers cannot be repeated.
 
         SentencePiece 0.2.2 mixes a number of the process into every seed. Each word has a fixed
-        set of random cuts and an occurrence takes one of them, so that most cost a look-up.
+        set of random segmentations and each occurrence takes one, so most cost only a look-up.
         """
         if not sampling:
             return self.encode(lines)
@@ -194,21 +194,21 @@ def sample_evenly(lines: Iterable[str], limit: int = _TRAINING_LINES) -> list[st
     """At most `limit` lines from all over the text, the same ones each time.
 
     Multiples of the golden ratio spread evenly over the circle, and they have no period that
-    could fall in with a pattern of the text such as source and target by turns.
+    could coincide with a pattern of the text, such as alternating source and target.
     """
     bound, kept = 1 << 32, list[tuple[int, str]]()
     for number, line in enumerate(lines):
-        place = number * 2_654_435_769 % (1 << 32)
-        if place < bound:
-            kept.append((place, line))
+        rank = number * 2_654_435_769 % (1 << 32)
+        if rank < bound:
+            kept.append((rank, line))
         if len(kept) > limit:
             bound //= 2
-            kept = [(place, line) for place, line in kept if place < bound]
+            kept = [(rank, line) for rank, line in kept if rank < bound]
     return [line for _, line in kept]
 
 
 def _short(lines: Iterable[str]) -> Iterator[bytes]:
-    """SentencePiece ends the whole process at a word of 65,536 characters: cut before that."""
+    """Split long lines: SentencePiece aborts the process at a word of 65,536 characters."""
     for line in lines:
         for start in range(0, len(line), _TRAINING_LENGTH):
             yield utf8(line[start : start + _TRAINING_LENGTH])
@@ -220,17 +220,17 @@ def _reordered(model: bytes, order: Sequence[int]) -> bytes:
     The file is a row of fields, each a tag of one byte, its length in groups of seven bits with the
     lowest first, and so many bytes; 0x0A is the tag of a piece.
     """
-    pieces, rest, place = list[bytes](), list[bytes](), 0
-    while place < len(model):
-        begin, length, shift = place, 0, 0
+    pieces, rest, offset = list[bytes](), list[bytes](), 0
+    while offset < len(model):
+        start, length, shift = offset, 0, 0
         while True:
-            place += 1
-            length |= (model[place] & 0x7F) << shift
+            offset += 1
+            length |= (model[offset] & 0x7F) << shift
             shift += 7
-            if model[place] < 0x80:
+            if model[offset] < 0x80:
                 break
-        place += 1 + length
-        (pieces if model[begin] == 0x0A else rest).append(model[begin:place])
+        offset += 1 + length
+        (pieces if model[start] == 0x0A else rest).append(model[start:offset])
     return b"".join([*(pieces[id] for id in order), *rest])
 
 

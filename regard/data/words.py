@@ -13,8 +13,8 @@ from regard.data.batch import BOS, EOS
 from regard.data.tokenizer import Tokenizer
 
 RULE = (
-    "A word is what stands between spaces. The weight on a word is the sum of the weights on its "
-    "pieces; what a word looks at is the mean of what its pieces look at."
+    "A word is whatever is separated by spaces. The weight on a word is the sum over its pieces; "
+    "the attention of a word is the mean over its pieces."
 )
 
 
@@ -37,8 +37,14 @@ class Side:
         pieces = [piece.replace(" ", "␣") for piece in tokenizer.pieces([*ids, EOS])]
         return Side((*ids, EOS), tuple(pieces), (*words, pieces[-1]), (*word_of, len(words)))
 
+    @staticmethod
+    def numbered(count: int) -> Side:
+        """Positions that are not tokens, such as the slots of a memory, counted from 1."""
+        names = tuple(str(number) for number in range(1, count + 1))
+        return Side(tuple(range(count)), names, names, tuple(range(count)))
+
     def shifted(self, tokenizer: Tokenizer) -> Side:
-        """What a decoder has read at each place when it writes this side: BOS, then all but EOS."""
+        """The decoder's input when it predicts this side: BOS, then all but EOS."""
         begin = tokenizer.pieces([BOS])[0]
         return Side(
             (BOS, *self.ids[:-1]),

@@ -63,7 +63,7 @@ def align(
 
 
 @dataclass(frozen=True)
-class Choice:
+class RankedHeads:
     """Heads, and how far they are from what they were chosen by: 0 is best, 1 is worst."""
 
     heads: AttentionHeads
@@ -71,17 +71,17 @@ class Choice:
 
 
 @dataclass(frozen=True)
-class Chosen:
+class ChosenHeads:
     """The heads to use, and all single ones that were tried, best first."""
 
-    best: Choice
-    single: tuple[Choice, ...]
+    best: RankedHeads
+    single: tuple[RankedHeads, ...]
     by: str  # "gold" or "agreement"
 
 
 def choose(
     predictor: Predictor, pairs: Sequence[Sides], method: Method, gold: Optional[Sequence[Gold]]
-) -> Chosen:
+) -> ChosenHeads:
     """The heads whose mean has the lowest error rate against a gold alignment.
 
     Without one: those in which the two directions agree most, which source word a target word
@@ -117,16 +117,16 @@ def choose(
         if tried[0] >= lowest:
             break
         lowest, chosen = tried[0], [*chosen, tried[1]]
-    return Chosen(
-        best=Choice(AttentionHeads(tuple(sorted(names[n] for n in chosen)), moment), lowest),
-        single=tuple(Choice(AttentionHeads((names[n],), when), e) for e, n, when in single),
+    return ChosenHeads(
+        best=RankedHeads(AttentionHeads(tuple(sorted(names[n] for n in chosen)), moment), lowest),
+        single=tuple(RankedHeads(AttentionHeads((names[n],), when), e) for e, n, when in single),
         by="agreement" if gold is None else "gold",
     )
 
 
 @dataclass(frozen=True)
 class _Example:
-    """The attention between words of one pair, (heads, target words, source words) a moment."""
+    """The attention between words of one pair, (heads, target words, source words) per moment."""
 
     names: tuple[tuple[int, int], ...]
     weights: dict[Moment, NDArray[Any]]
@@ -152,9 +152,9 @@ EXAMPLES = 200
 
 
 def run_heads(run: Run, predictor: Predictor, say: Callable[[str], None]) -> AttentionHeads:
-    """The heads that were chosen for a run; at first use they are chosen by agreement and kept.
+    """The heads chosen for a run; at first use they are chosen by agreement and saved.
 
-    Weights trained further have other heads, unless a gold alignment has named them.
+    Training further invalidates them, unless they were chosen by a gold alignment.
     """
     checkpoint = run.checkpoints(say).best()
     step = checkpoint.step if checkpoint else 0
@@ -164,15 +164,15 @@ def run_heads(run: Run, predictor: Predictor, say: Callable[[str], None]) -> Att
     pairs = [pair.lines for pair in run.validation_pairs(EXAMPLES)]
     chosen = choose(predictor, pairs, "grow-diag", None)
     say(
-        f"Words are aligned by heads {chosen.best.heads}, in which both directions agree most on "
+        f"Aligning words by heads {chosen.best.heads}, whose two directions agree most on "
         "the validation data; --choose with a gold alignment finds better ones."
     )
-    with suppress(OSError):  # a folder that cannot be written: they are chosen again next time
+    with suppress(OSError):  # in a read-only folder they are chosen again next time
         save_heads(run, chosen, step)
     return chosen.best.heads
 
 
-def save_heads(run: Run, chosen: Chosen, step: int) -> None:
+def save_heads(run: Run, chosen: ChosenHeads, step: int) -> None:
     run.save_facts(
         "heads",
         {
@@ -187,7 +187,7 @@ def save_heads(run: Run, chosen: Chosen, step: int) -> None:
 def heads_for(
     run: Run, predictor: Predictor, named: Optional[str], say: Callable[[str], None]
 ) -> AttentionHeads:
-    """Those that were named, else the run's own."""
+    """The heads that were named, or else the run's own."""
     return run_heads(run, predictor, say) if named is None else AttentionHeads.parse(named)
 
 

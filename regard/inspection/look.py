@@ -23,7 +23,8 @@ from regard.inspection.search_tree import Node, Trace
 from regard.inspection.vectors import Neighbours, Part, PositionTable, neighbours, position_table
 from regard.metrics.alignment import Links, pharaoh
 from regard.models.base import Model
-from regard.nn.captured import KINDS, Attention, Kind, by_sentence, watch
+from regard.nn.captured import Attention, by_sentence, watch
+from regard.nn.probe import Axis
 from regard.predict import Predictor
 from regard.search.base import Hypothesis
 
@@ -44,8 +45,8 @@ class Look:
     """How a model read one source and wrote one target, or read a target that was given.
 
     The weights are those of one teacher-forced pass over exactly these tokens. `read` is what the
-    decoder had read at each place: it begins with BOS where `target` ends with EOS. A model without
-    some kind of attention has no layers of it, and a language model's source is empty.
+    decoder had read at each position: it begins with BOS where `target` ends with EOS. A model
+    without some kind of attention has no layers of it, and a language model's source is empty.
     """
 
     text: str
@@ -56,8 +57,8 @@ class Look:
     read: Side
     layers: Attention
     written: tuple[Written, ...]
-    tree: tuple[Node, ...]
-    tree_pieces: tuple[str, ...]  # one for each node
+    search_tree: tuple[Node, ...]
+    search_pieces: tuple[str, ...]  # one for each node
     source_neighbours: tuple[Neighbours, ...]
     target_neighbours: tuple[Neighbours, ...]
     positions: Optional[PositionTable]
@@ -67,15 +68,20 @@ class Look:
     def log_probability(self) -> float:
         return sum(each.log_probability for each in self.written)
 
-    def sides(self, kind: Kind) -> tuple[Side, Side]:
-        """Who looks, and who is looked at."""
-        if kind == "cross":
-            return self.target, self.source
-        return (self.source, self.source) if kind == "encoder" else (self.read, self.read)
+    def sides(self, kind: str) -> tuple[Side, Side]:
+        """What attends, and what it attends to."""
+        _, rows, columns = self.layers.of(kind)[0].shape
+        looking, looked_at = self.layers.kinds[kind]
+        return self._side(looking, rows), self._side(looked_at, columns)
+
+    def _side(self, axis: Axis, count: int) -> Side:
+        """The tokens along an axis; where there are none, such as in a memory, numbers."""
+        known = {"source": self.source, "target": self.target, "read": self.read}
+        return known[axis] if axis in known else Side.numbered(count)
 
     def attention(
         self,
-        kind: Kind = "cross",
+        kind: str = "cross",
         layer: Optional[int] = None,
         head: Optional[int] = None,
         words: bool = False,
@@ -92,8 +98,8 @@ class Look:
         mean = np.mean([each.astype(np.float64).mean(axis=0) for each in of_head], axis=0)
         return merge(mean, *self.sides(kind)) if words else mean
 
-    def entropy(self, kind: Kind = "cross") -> list[list[float]]:
-        """Bits, by layer and head: 0 looks at one place, log2 of the places at all alike."""
+    def entropy(self, kind: str = "cross") -> list[list[float]]:
+        """Bits by layer and head: 0 attends to one position, log2 n to all n equally."""
         return [entropy(layer).tolist() for layer in self.layers.of(kind)]
 
     def alignment(
@@ -122,7 +128,7 @@ class Look:
     def save(
         self,
         path: Union[str, Path],
-        kind: Kind = "cross",
+        kind: str = "cross",
         layer: Optional[int] = None,
         head: Optional[int] = None,
         words: bool = False,
@@ -168,8 +174,8 @@ def look(
         read=target_side.shifted(sides.target),
         layers=attention,
         written=written,
-        tree=nodes,
-        tree_pieces=tuple(sides.target.pieces([node.token for node in nodes])),
+        search_tree=nodes,
+        search_pieces=tuple(sides.target.pieces([node.token for node in nodes])),
         source_neighbours=neighbours(model, "encoder", sides.source, source.ids),
         target_neighbours=neighbours(model, "decoder", sides.target, tokens),
         positions=position_table(
@@ -224,7 +230,7 @@ def _search(
     given = Padded.of_rows([source]) if begun is None else Padded.of([[]])
     found = predictor.model.generate(given, search, begun, limits)[0]
     if trace.totals and found[0].tokens and found[0].tokens not in trace.totals:
-        raise UsageError("A shortlist numbers tokens anew: look with a predictor that has none.")
+        raise UsageError("A shortlist renumbers tokens: use a predictor without one.")
     return found
 
 
@@ -249,7 +255,7 @@ def _read(
 
 
 def _best(logs: Tensor) -> list[list[tuple[int, float]]]:
-    """The most probable tokens of each place of (T, V)."""
+    """The most probable tokens at each position of (T, V)."""
     top = logs.topk(min(RUNNERS_UP, logs.shape[1]), dim=1)
     return [
         list(zip(ids, values, strict=True))
@@ -258,4 +264,4 @@ def _best(logs: Tensor) -> list[list[tuple[int, float]]]:
 
 
 def _most_heads(attention: Attention) -> int:
-    return max((len(layer) for kind in KINDS for layer in attention.of(kind)), default=0)
+    return max((len(layer) for kind in attention.kinds for layer in attention.of(kind)), default=0)

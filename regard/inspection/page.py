@@ -19,10 +19,16 @@ from regard.data.words import RULE, Side
 from regard.files import write_text
 from regard.inspection.look import Look
 from regard.inspection.vectors import Neighbours, PositionTable
-from regard.nn.captured import KINDS, Kind
 
 STEPS = 10000
 """Weights on the page are multiples of 1 / STEPS; `numbers.js` has the same constant."""
+
+TITLES = {
+    "cross": ["target to source", "the target attends …", "… to the source"],
+    "encoder": ["within the source", "the source attends to itself", ""],
+    "decoder": ["within the target", "the target attends to what it has read so far", ""],
+}
+"""Of each kind of attention: its button, and headings for what attends and what is attended to."""
 
 SCRIPTS = ("numbers.js", "drawing.js", "views.js", "tree.js", "look.js")
 
@@ -94,12 +100,12 @@ def _pack(look: Look) -> dict[str, Any]:
             "target": _side(look.target),
             "read": _side(look.read),
         },
-        "attention": {kind: _attention(look, kind) for kind in KINDS if look.layers.of(kind)},
+        "attention": {kind: _attention(look, kind) for kind in look.layers.kinds},
         "written": [
             [each.piece, round(each.log_probability, 4), _rounded(each.best, 4)]
             for each in look.written
         ],
-        "tree": [
+        "searchTree": [
             [
                 node.parent,
                 piece,
@@ -109,7 +115,7 @@ def _pack(look: Look) -> dict[str, Any]:
                 node.rank,
                 round(node.score, 4),
             ]
-            for node, piece in zip(look.tree, look.tree_pieces, strict=True)
+            for node, piece in zip(look.search_tree, look.search_pieces, strict=True)
         ],
         "neighbours": {
             "source": _neighbours(look.source_neighbours),
@@ -124,7 +130,7 @@ def _side(side: Side) -> dict[str, Any]:
     return {"pieces": side.pieces, "words": side.words, "wordOf": side.word_of}
 
 
-def _attention(look: Look, kind: Kind) -> dict[str, Any]:
+def _attention(look: Look, kind: str) -> dict[str, Any]:
     """All weights in steps of 1 / STEPS: first the low bytes, then the high ones, deflated.
 
     There are kinds of attention whose weights have any sign and size.
@@ -135,9 +141,9 @@ def _attention(look: Look, kind: Kind) -> dict[str, Any]:
     rounded = np.rint(flat.astype(np.float64) * STEPS).clip(-32768, 32767)
     steps = rounded.astype(np.int16).view(np.uint16)
     planes = np.concatenate([steps & 255, steps >> 8]).astype(np.uint8)
-    names = {"cross": ["target", "source"], "encoder": ["source", "source"]}
     return {
-        "sides": names.get(kind, ["read", "read"]),
+        "sides": [_side(looking), _side(looked_at)],
+        "titles": TITLES.get(kind, [" to ".join(look.layers.kinds[kind]), "", ""]),
         "rows": len(looking.ids),
         "columns": len(looked_at.ids),
         "heads": [len(layer) for layer in layers],

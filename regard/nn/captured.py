@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Literal, TypeVar
+from typing import TypeVar
 
 import numpy as np
 import torch
@@ -14,37 +14,62 @@ from torch import Tensor, nn
 from regard.data.batch import Batch
 from regard.nn.probe import Axis, capture, watched
 
-Kind = Literal["cross", "encoder", "decoder"]
-KINDS: tuple[Kind, ...] = ("cross", "encoder", "decoder")
-KIND_OF_AXES: dict[tuple[Axis, Axis], Kind] = {
-    ("target", "source"): "cross",
-    ("source", "source"): "encoder",
-    ("read", "read"): "decoder",
-}
+Axes = tuple[Axis, Axis]
+"""What attends, and what it attends to."""
+
+CROSS: Axes = ("target", "source")
+ENCODER: Axes = ("source", "source")
+DECODER: Axes = ("read", "read")
+
+_NAMES: dict[Axes, str] = {CROSS: "cross", ENCODER: "encoder", DECODER: "decoder"}
 
 Weights = NDArray[np.float32]
 """(H, T, S) of a layer: how much each head, at each position, attends to every other."""
 
-Captured = dict[Kind, list[Tensor]]
+Captured = dict[Axes, list[Tensor]]
 """The weights (B, H, T, S) of each layer."""
 
 Result = TypeVar("Result")
 
 
+def kind_of(axes: Axes) -> str:
+    """The name of a kind of attention: cross, encoder, decoder, or its axes."""
+    return _NAMES.get(axes, "-".join(axes))
+
+
 @dataclass(frozen=True)
 class Attention:
-    """The weights of one sentence, (H, T, S) per layer.
+    """The weights of one sentence, (H, T, S) per layer, by the axes they connect.
 
     cross: from the decoder to the source. encoder: within the source. decoder: within the target
-    so far. A model without one of them has no layers there.
+    so far. A model without one of them has no layers there; it may have others.
     """
 
-    cross: tuple[Weights, ...]
-    encoder: tuple[Weights, ...]
-    decoder: tuple[Weights, ...]
+    by_axes: Mapping[Axes, tuple[Weights, ...]]
 
-    def of(self, kind: Kind) -> tuple[Weights, ...]:
-        return {"cross": self.cross, "encoder": self.encoder, "decoder": self.decoder}[kind]
+    @property
+    def kinds(self) -> dict[str, Axes]:
+        """The kinds of attention this model has, with their axes."""
+        known = [axes for axes in _NAMES if axes in self.by_axes]
+        others = [axes for axes in self.by_axes if axes not in _NAMES]
+        return {kind_of(axes): axes for axes in (*known, *others) if self.by_axes[axes]}
+
+    def of(self, kind: str) -> tuple[Weights, ...]:
+        """The layers of a kind; none if the model does not have it."""
+        axes = self.kinds.get(kind)
+        return () if axes is None else self.by_axes[axes]
+
+    @property
+    def cross(self) -> tuple[Weights, ...]:
+        return self.by_axes.get(CROSS, ())
+
+    @property
+    def encoder(self) -> tuple[Weights, ...]:
+        return self.by_axes.get(ENCODER, ())
+
+    @property
+    def decoder(self) -> tuple[Weights, ...]:
+        return self.by_axes.get(DECODER, ())
 
 
 @torch.inference_mode()
@@ -54,10 +79,10 @@ def watch(
     """The result of a pass of the model, and all weights that it computed."""
     with capture(model) as weights:
         result = read(batch)
-    captured: Captured = {kind: [] for kind in KINDS}
+    captured: Captured = {}
     for name, module in watched(model).items():
-        if weights[name] and module.looks in KIND_OF_AXES:
-            captured[KIND_OF_AXES[module.looks]].append(torch.cat(weights[name], dim=2))
+        if weights[name]:
+            captured.setdefault(module.looks, []).append(torch.cat(weights[name], dim=2))
     return result, captured
 
 
@@ -66,13 +91,18 @@ def by_sentence(captured: Captured, batch: Batch) -> list[Attention]:
     sources, targets = batch.source.lengths.tolist(), batch.target.lengths.tolist()
     return [
         Attention(
-            cross=_unpadded(captured["cross"], row, target, source),
-            encoder=_unpadded(captured["encoder"], row, source, source),
-            decoder=_unpadded(captured["decoder"], row, target, target),
+            {
+                axes: tuple(_unpadded(layer[row], axes, source, target) for layer in layers)
+                for axes, layers in captured.items()
+            }
         )
         for row, (source, target) in enumerate(zip(sources, targets, strict=True))
     ]
 
 
-def _unpadded(layers: list[Tensor], row: int, looking: int, looked_at: int) -> tuple[Weights, ...]:
-    return tuple(layer[row, :, :looking, :looked_at].cpu().numpy().copy() for layer in layers)
+def _unpadded(layer: Tensor, axes: Axes, source: int, target: int) -> Weights:
+    """Weights (H, T, S) within the lengths of a sentence; other axes have no padding."""
+    lengths = {"source": source, "target": target, "read": target}
+    rows, columns = (lengths.get(axis) for axis in axes)
+    found: Weights = layer[:, :rows, :columns].cpu().numpy().copy()
+    return found

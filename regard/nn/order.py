@@ -21,7 +21,7 @@ class Order(nn.Module, ABC):
 
     @abstractmethod
     def add_depth(self, x: Tensor, source: Padded) -> Tensor:
-        """Embedded words (B, S, D), with what is added beside their position in the line."""
+        """Embedded words (B, S, D), plus anything added besides their position in the line."""
 
 
 class LineOrder(Order):

@@ -14,7 +14,7 @@ from regard.data.line import Line
 from regard.data.words import Side, merge
 from regard.errors import UsageError
 from regard.inspection.alignment import every_head
-from regard.nn.captured import Attention, Kind
+from regard.nn.captured import CROSS, ENCODER, Attention
 from regard.predict import Predictor
 
 
@@ -26,7 +26,7 @@ class ResolvingHead:
     chance. weight: mean attention weight on the antecedent.
     """
 
-    kind: Kind
+    kind: str
     layer: int
     head: int
     accuracy: float
@@ -47,7 +47,7 @@ def resolving_heads(predictor: Predictor, examples: Sequence[Example]) -> list[R
     found = list(predictor.attend(pairs, _between_words, None))
     if not riddles or found[0] is None:
         raise UsageError("No riddles among these examples: none has a pronoun to resolve.")
-    kinds: tuple[Kind, Kind] = ("cross", "encoder")
+    kinds = ("cross", "encoder")
     ranked = []
     for kind in kinds:
         layers = found[0].of(kind)
@@ -66,14 +66,14 @@ def resolving_heads(predictor: Predictor, examples: Sequence[Example]) -> list[R
 
 
 def _between_words(attention: Attention, source: Side, target: Side) -> Optional[Attention]:
-    def merged(kind: Kind, queries: Side) -> tuple[NDArray[np.float32], ...]:
+    def merged(kind: str, queries: Side) -> tuple[NDArray[np.float32], ...]:
         layers = attention.of(kind)
         return tuple(merge(layer, queries, source).astype(np.float32) for layer in layers)
 
-    return Attention(cross=merged("cross", target), encoder=merged("encoder", source), decoder=())
+    return Attention({CROSS: merged("cross", target), ENCODER: merged("encoder", source)})
 
 
-def _on_nouns(attention: Attention, riddle: Example, kind: Kind) -> NDArray[np.float32]:
+def _on_nouns(attention: Attention, riddle: Example, kind: str) -> NDArray[np.float32]:
     """(heads, 2): the weights from the pronoun to the antecedent and to the distractor."""
     assert riddle.pronoun is not None
     nouns = [noun for noun in (riddle.antecedent, riddle.distractor) if noun is not None]

@@ -135,7 +135,7 @@ def test_align_evaluate_and_translate_agree(
     valid = ["--source", able / "valid.source", "--target", able / "valid.target"]
     gold = able / "valid.align"
     assert command("align", run, *valid, "--choose", gold, "--output", tmp_path / "v") == 0
-    assert "Best together" in capsys.readouterr().err
+    assert "Best combination" in capsys.readouterr().err
     kept = json.loads((run / "heads.json").read_text())
     assert kept["by"] == "gold"
     assert command("align", run, *files, "--output", tmp_path / "links") == 0

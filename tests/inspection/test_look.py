@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import Any, get_args
 from xml.etree import ElementTree
 
@@ -21,6 +22,7 @@ from regard.inspection.look import look
 from regard.models import Architecture
 from regard.models.language import LanguageConfig
 from regard.models.transformer import TransformerConfig
+from regard.nn.captured import Attention
 from regard.nn.position import Shaw
 from regard.nn.probe import capture
 from regard.predict import Predictor
@@ -155,7 +157,7 @@ def test_a_tree_over_words_is_one_over_their_pieces(tokenizer: Tokenizer) -> Non
 def test_a_given_target_is_read_instead_of_searched_for() -> None:
     found = look(untrained(SMALL), TEXT, target="ANT BEE")
     assert found.given
-    assert found.tree == ()
+    assert found.search_tree == ()
     assert found.target.words == ("ANT", "BEE", "</s>")
     assert found.read.words == ("<s>", "ANT", "BEE")
     assert found.attention("cross").shape == (3, 6)
@@ -185,22 +187,24 @@ def test_what_else_was_probable_is_in_order_and_has_the_token() -> None:
 def test_the_tree_has_the_hypotheses_of_the_search(width: int) -> None:
     predictor = untrained(SMALL, Beam(beam=width))
     found = look(predictor, TEXT)
-    ended = sorted((node for node in found.tree if node.rank >= 0), key=lambda node: node.rank)
+    ended = sorted(
+        (node for node in found.search_tree if node.rank >= 0), key=lambda node: node.rank
+    )
     assert [node.fate for node in ended] == ["finished"] * len(ended)
     path, node = [], ended[0]
     while True:
         path.insert(0, node.token)
         if node.parent < 0:
             break
-        assert found.tree[node.parent].step == node.step - 1
-        node = found.tree[node.parent]
+        assert found.search_tree[node.parent].step == node.step - 1
+        node = found.search_tree[node.parent]
     assert tuple(path) == found.target.ids
     assert ended[0].log_probability == pytest.approx(found.log_probability, abs=1e-3)
-    parents = {each.parent for each in found.tree}
-    for place, each in enumerate(found.tree):
+    parents = {each.parent for each in found.search_tree}
+    for place, each in enumerate(found.search_tree):
         assert (place in parents) == (each.fate == "went on")
-    for step in {each.step for each in found.tree}:
-        kept = [each for each in found.tree if each.step == step and each.fate != "finished"]
+    for step in {each.step for each in found.search_tree}:
+        kept = [each for each in found.search_tree if each.step == step and each.fate != "finished"]
         assert len(kept) <= width
 
 
@@ -250,7 +254,7 @@ def test_a_model_without_attention_says_so() -> None:
 
     found = look(untrained(ByteNetConfig.miniatures()[0]), TEXT)
     assert found.written
-    assert found.tree
+    assert found.search_tree
     with pytest.raises(UsageError, match="no cross attention"):
         found.attention("cross")
     with pytest.raises(UsageError, match="aligns nothing"):
@@ -273,3 +277,18 @@ def test_pictures_are_saved(tmp_path: Any) -> None:
     assert (tmp_path / "a.png").read_bytes()[:8] == b"\x89PNG\r\n\x1a\n"
     with pytest.raises(UsageError, match="svg or"):
         found.save(tmp_path / "a.gif")
+
+
+def test_attention_over_other_axes_is_shown_with_numbers() -> None:
+    """A model may attend to more than tokens, such as to the slots of a memory."""
+    found = look(untrained(SMALL), TEXT)
+    steps, slots = len(found.target.ids), 5
+    memory = np.full((1, steps, slots), 1 / slots, dtype=np.float32)
+    by_axes = {**found.layers.by_axes, ("steps", "memory"): (memory,)}
+    other = replace(found, layers=Attention(by_axes))
+    assert list(other.layers.kinds) == ["cross", "encoder", "decoder", "steps-memory"]
+    looking, looked_at = other.sides("steps-memory")
+    assert looking.words == tuple(str(number) for number in range(1, steps + 1))
+    assert looked_at.words == ("1", "2", "3", "4", "5")
+    np.testing.assert_allclose(other.attention("steps-memory"), memory[0])
+    assert '"steps-memory"' in other.html()

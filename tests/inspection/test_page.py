@@ -30,7 +30,6 @@ from regard.models.convolutional import ByteNetConfig, ConvolutionalConfig
 from regard.models.language import LanguageConfig
 from regard.models.recurrent import RecurrentConfig
 from regard.models.transformer import TransformerConfig
-from regard.nn.captured import KINDS
 from regard.predict import Predictor
 
 HOSTILE = [
@@ -202,7 +201,7 @@ def test_the_alignment_is_that_of_python_for_the_weights_shown(shown: Shown, fou
 
 def test_the_search_and_the_tokens_are_shown(shown: Shown, found: Look) -> None:
     shown.press("search", "Search")
-    assert len(shown.all("svg.tree g")) == len(found.tree)
+    assert len(shown.all("svg.tree g")) == len(found.search_tree)
     best = shown.all("svg.tree g.best")
     assert len(best) == len(found.target.ids)
     assert "log p" in shown.point_at(best[0])
@@ -241,7 +240,7 @@ def test_every_family_shows_what_it_has(browser: Any, tmp_path: Path, family: An
     found = look(untrained(family.miniatures()[0]), "ant bee cat")
     save_page([found], tmp_path / "look.html")
     shown = Shown(browser, tmp_path / "look.html")
-    if any(found.layers.of(kind) for kind in KINDS):
+    if found.layers.kinds:
         for view in ("text", "map", "all heads", "lines"):
             shown.press("view", view)
         assert len(shown.all(".side.left .word")) > 0

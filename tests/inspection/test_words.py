@@ -47,6 +47,9 @@ def test_a_letter_of_several_bytes_stays_in_its_word() -> None:
 def test_any_text_has_as_many_words_as_spaces_say(text: str) -> None:
     ids = SUBWORDS.encode([text])[0]
     words, word_of = group(SUBWORDS, ids)
+    expected = text.replace("\u2581", " ").split()  # SentencePiece's mark for a space
+    assert words == (expected or ([""] if ids else []))
+    assert len(word_of) == len(ids)
     assert all(0 <= number < len(words) for number in word_of)
     assert word_of == sorted(word_of)
 

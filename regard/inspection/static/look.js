@@ -8,12 +8,6 @@ const chosen = { look: 0, panel: "attention", kind: "cross", view: "lines", unit
 Object.assign(chosen, { layer: null, head: null, method: "grow-diag", moment: "writing", whose: "own" });
 const unpacked = new Map();
 
-const KINDS = {
-  cross: ["target to source", "the target attends …", "… to the source"],
-  encoder: ["within the source", "the source attends to itself", ""],
-  decoder: ["within the target", "the target attends to what it has read so far", ""],
-};
-
 function change(values) {
   Object.assign(chosen, values);
   render();
@@ -56,7 +50,7 @@ function layerChoices(weights) {
 }
 
 function gridOf(look, weights, kind, unit, layer, head) {
-  const [looking, lookedAt] = look.attention[kind].sides.map((name) => look.sides[name]);
+  const [looking, lookedAt] = look.attention[kind].sides;
   const values = weights.matrix(layer, head);
   if (unit === "pieces") return new Grid(values, looking.pieces, lookedAt.pieces);
   return new Grid(mergeWords(values, looking, lookedAt), looking.words, lookedAt.words);
@@ -82,7 +76,7 @@ function attentionPanel(look, weights) {
   const kinds = Object.keys(look.attention);
   if (!kinds.length) return [note("This model has no attention; see Search and Tokens.")];
   const tools = make("div", { class: "tools" });
-  tools.append(choice("attention", "kind", kinds.map((kind) => [kind, KINDS[kind][0]])));
+  tools.append(choice("attention", "kind", kinds.map((kind) => [kind, look.attention[kind].titles[0]])));
   const views = [["lines", "lines"], ["text", "text"], ["map", "map"], ["heads", "all heads"]];
   tools.append(choice("view", "view", views));
   tools.append(choice("unit", "unit", [["words", "words"], ["pieces", "pieces"]]));
@@ -91,17 +85,16 @@ function attentionPanel(look, weights) {
   const readout = make("p", { class: "readout", "aria-live": "polite" });
   readout.textContent = "Point at a word to see what it attends to; click to pin it.";
   const grid = (layer, head) => gridOf(look, weights, chosen.kind, chosen.unit, layer, head);
-  return [tools, heads, readout, attentionView(grid, weights, readout), legend(), note(payload.rule)];
+  return [tools, heads, readout, attentionView(grid, weights, readout, look.attention[chosen.kind].titles), legend(), note(payload.rule)];
 }
 
-function attentionView(grid, weights, readout) {
+function attentionView(grid, weights, readout, [, ...titles]) {
   if (chosen.view === "heads") {
     readout.textContent = "All heads at once, with their entropy; click one to enlarge it.";
     return headsView(weights, grid, (layer, head) => change({ layer, head, view: "map" }));
   }
   const now = grid(chosen.layer, chosen.head);
   const show = describeWeights(readout, now);
-  const titles = KINDS[chosen.kind].slice(1);
   if (chosen.view === "map") return heatMap(now, show);
   if (chosen.view === "lines") return linesView(now, titles, show);
   return textView(now, chosen.kind !== "cross", titles, show);
@@ -144,12 +137,12 @@ function alignmentTools(look, weights) {
 }
 
 function searchPanel(look) {
-  if (!look.tree.length) return [note("This target was given, so there was no search.")];
+  if (!look.searchTree.length) return [note("This target was given, so there was no search.")];
   const readout = make("p", { class: "readout", "aria-live": "polite" });
   readout.textContent = "Point at a token to see its hypothesis, its score and its outcome.";
   const key = (name, text) => make("span", { class: name }, make("i", {}), text);
   const keys = make("div", { class: "keys" }, key("best", "the translation"), key("finished", "finished"), key("open", "continued, or still open"), key("dropped", "dropped after this token"));
-  return [readout, keys, treeView(look.tree, readout)];
+  return [readout, keys, treeView(look.searchTree, readout)];
 }
 
 function tokensPanel(look) {

@@ -42,7 +42,7 @@ def check_mixers(
         raise ValueError(f"{len(kinds)} mixers are more than the {layers} layers that use them")
     if causal and "linformer" in kinds:
         raise ValueError(
-            "a linformer mixes whole lines, which a decoder has not read yet: use full, window, "
+            "a linformer needs whole lines, and a decoder has only read part: use full, window, "
             "bigbird, linear or none there"
         )
     if position == "syntax" and causal:
