@@ -5,22 +5,23 @@ from __future__ import annotations
 import pytest
 import torch
 
-from regard.data.batch import ROOT, Padded
+from regard.data.annotations import ROOT
+from regard.data.batch import Padded, Row
 from regard.errors import RegardError
 from regard.models.transformer import TransformerConfig
 
-WORDS = [7, 8, 9, 10, 2]
-CHAIN = [ROOT, 0, 1, 2, ROOT]
-FAN = [ROOT, 0, 0, 0, ROOT]
+WORDS = [7, 8, 9, 10]
+CHAIN = [ROOT, 0, 1, 2]
+FAN = [ROOT, 0, 0, 0]
 
 
 def encode(*heads: list[int] | None, position: str = "syntax") -> torch.Tensor:
     torch.manual_seed(0)
     config = TransformerConfig(layers=1, width=16, inner=24, heads=2, dropout=0)
     model = config.changed(position=position).build(20, 20).eval()
-    trees = None if heads[0] is None else [tree for tree in heads if tree is not None]
+    rows = [Row(WORDS, {} if tree is None else {"tree": tree}) for tree in heads]
     with torch.no_grad():
-        output: torch.Tensor = model.encoder(Padded.of([WORDS] * len(heads), trees)).output
+        output: torch.Tensor = model.encoder(Padded.of_rows(rows)).output
     return output
 
 
@@ -32,7 +33,7 @@ def test_another_tree_over_the_same_words_is_another_encoding() -> None:
 
 
 def test_a_line_without_its_tree_is_refused() -> None:
-    with pytest.raises(RegardError, match="give its heads"):
+    with pytest.raises(RegardError, match="give it with the line"):
         encode(None)
 
 

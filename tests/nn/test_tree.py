@@ -8,8 +8,8 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from regard.data.batch import EOS, ROOT, Padded
-from regard.data.trees import piece_heads
+from regard.data.annotations import ROOT, DependencyTree
+from regard.data.batch import Padded, Row
 from regard.nn.tree import tree_depths, tree_distances
 
 Line = tuple[list[int], list[list[int]]]
@@ -28,9 +28,14 @@ def lines(draw: st.DrawFn) -> Line:
     return heads, [[7] * size for size in sizes]
 
 
-def padded(rows: list[Line]) -> Padded:
-    ids = [[piece for word in words for piece in word] for _, words in rows]
-    return Padded.of([[*row, EOS] for row in ids], [piece_heads(*row) for row in rows])
+def tree_of(rows: list[Line]) -> torch.Tensor:
+    """(B, T): the annotation of padded rows."""
+    pieces = [
+        Row([piece for word in words for piece in word], {"tree": DependencyTree.of_pieces(*row)})
+        for row in rows
+        for _, words in [row]
+    ]
+    return Padded.of_rows(pieces).annotations["tree"]
 
 
 def naive_distances(row: Line, width: int) -> list[list[int]]:
@@ -58,8 +63,7 @@ def naive_distances(row: Line, width: int) -> list[list[int]]:
 @settings(max_examples=150, deadline=None)
 @given(rows=st.lists(lines(), min_size=1, max_size=4))
 def test_as_a_search_finds_them(rows: list[Line]) -> None:
-    heads = padded(rows).heads
-    assert heads is not None
+    heads = tree_of(rows)
     expected = torch.tensor([naive_distances(row, heads.shape[1]) for row in rows])
     assert torch.equal(tree_depths(heads), expected[:, :, -1])
     assert torch.equal(tree_distances(heads), expected[:, :, :-1])
@@ -68,9 +72,7 @@ def test_as_a_search_finds_them(rows: list[Line]) -> None:
 @settings(max_examples=50, deadline=None)
 @given(row=lines(), others=st.lists(lines(), max_size=3), more=st.integers(0, 4))
 def test_padding_and_other_rows_change_nothing(row: Line, others: list[Line], more: int) -> None:
-    alone, together = padded([row]).heads, padded([row, *others]).heads
-    assert alone is not None
-    assert together is not None
+    alone, together = tree_of([row]), tree_of([row, *others])
     wider = torch.nn.functional.pad(together, (0, more), value=ROOT)
     real = alone.shape[1]
     assert torch.equal(tree_depths(wider)[:1, :real], tree_depths(alone))
