@@ -28,14 +28,12 @@ def lines(draw: st.DrawFn) -> Line:
     return heads, [[7] * size for size in sizes]
 
 
-def tree_of(rows: list[Line]) -> torch.Tensor:
-    """(B, T): the annotation of padded rows."""
-    pieces = [
-        Row([piece for word in words for piece in word], {"tree": DependencyTree.of_pieces(*row)})
-        for row in rows
-        for _, words in [row]
-    ]
-    return Padded.of_rows(pieces).annotations["tree"]
+def padded(rows: list[Line]) -> Padded:
+    ids = [[piece for word in words for piece in word] for _, words in rows]
+    trees = [DependencyTree.of_pieces(*row) for row in rows]
+    return Padded.of_rows(
+        [Row(*each) for each in zip(ids, ({"tree": t} for t in trees), strict=True)]
+    )
 
 
 def naive_distances(row: Line, width: int) -> list[list[int]]:
@@ -63,7 +61,7 @@ def naive_distances(row: Line, width: int) -> list[list[int]]:
 @settings(max_examples=150, deadline=None)
 @given(rows=st.lists(lines(), min_size=1, max_size=4))
 def test_as_a_search_finds_them(rows: list[Line]) -> None:
-    heads = tree_of(rows)
+    heads = padded(rows).annotations["tree"]
     expected = torch.tensor([naive_distances(row, heads.shape[1]) for row in rows])
     assert torch.equal(tree_depths(heads), expected[:, :, -1])
     assert torch.equal(tree_distances(heads), expected[:, :, :-1])
@@ -72,7 +70,7 @@ def test_as_a_search_finds_them(rows: list[Line]) -> None:
 @settings(max_examples=50, deadline=None)
 @given(row=lines(), others=st.lists(lines(), max_size=3), more=st.integers(0, 4))
 def test_padding_and_other_rows_change_nothing(row: Line, others: list[Line], more: int) -> None:
-    alone, together = tree_of([row]), tree_of([row, *others])
+    alone, together = (padded(rows).annotations["tree"] for rows in ([row], [row, *others]))
     wider = torch.nn.functional.pad(together, (0, more), value=ROOT)
     real = alone.shape[1]
     assert torch.equal(tree_depths(wider)[:1, :real], tree_depths(alone))
