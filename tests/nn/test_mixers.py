@@ -429,7 +429,7 @@ def test_what_cannot_work_is_refused_in_a_sentence(values: dict[str, Any], sente
 def test_a_language_model_is_causal_throughout() -> None:
     with pytest.raises(UsageError, match="a linformer mixes whole lines"):
         check(LanguageConfig, {"mixers": ["linformer"]})
-    with pytest.raises(UsageError, match="'mixers' is for cell=attention alone"):
+    with pytest.raises(UsageError, match="'mixers' is for cell=attention only"):
         check(LanguageConfig, {"cell": "lstm", "mixers": ["window"]})
 
 

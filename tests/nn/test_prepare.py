@@ -8,7 +8,8 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from regard.data.batch import ROOT, Batch, Padded
+from regard.data.annotations import ROOT
+from regard.data.batch import Batch, Padded, Row
 from regard.models.base import EncoderDecoder
 from regard.models.ensemble import EnsembleConfig
 from regard.models.recurrent import RecurrentConfig
@@ -63,8 +64,9 @@ def test_the_given_model_is_left_untouched(
 def test_every_kind_of_attention_weighs_as_before(config: TransformerConfig) -> None:
     torch.manual_seed(0)
     model = config.build(50, 50).eval()
-    heads = [[1, ROOT, 1, ROOT], [ROOT, ROOT]] if config.reads_trees else None
-    source = Padded.of([[7, 8, 9, 2], [4, 2]], heads)
+    trees = [{"tree": [1, ROOT, 1]}, {"tree": [ROOT]}] if config.annotations else [{}, {}]
+    ids = ([7, 8, 9], [4])
+    source = Padded.of_rows([Row(each, tree) for each, tree in zip(ids, trees, strict=True)])
     batch = Batch(source, Padded.of([[5, 6, 2], [9, 8, 7, 2]]))
     before = model.log_probabilities(batch)
     prepared = prepare_for_search(model)

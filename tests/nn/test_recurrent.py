@@ -243,7 +243,7 @@ def test_a_target_known_in_advance_is_read_in_one_kernel(
 @pytest.mark.parametrize(
     ("settings", "reason"),
     [
-        ({"width": 15}, "an encoder that reads both ways needs an even width"),
+        ({"width": 15}, "a bidirectional encoder needs an even width"),
         ({"input_feeding": True}, "input feeding needs attention=after"),
         ({"attention": "none", "input_feeding": True}, "input feeding needs attention=after"),
         ({"residual": True}, "residual connections need a second layer"),
