@@ -9,7 +9,7 @@ __version__ = "0.2.0"
 if TYPE_CHECKING:
     from regard.data.line import Line
     from regard.data.parallel import Parallel
-    from regard.errors import RegardError, UsageError
+    from regard.errors import Interrupted, RegardError, UsageError
     from regard.inspection.look import look
     from regard.ladders.ladder import ladder
     from regard.runs.evaluate import compare, evaluate, score
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from regard.runs.train import train
 
 __all__ = [
+    "Interrupted",
     "Line",
     "Parallel",
     "RegardError",
@@ -31,6 +32,7 @@ __all__ = [
 ]
 
 _HOMES = {
+    "Interrupted": "regard.errors",
     "Line": "regard.data.line",
     "Parallel": "regard.data.parallel",
     "UsageError": "regard.errors",

@@ -143,7 +143,7 @@ class ConvolutionalDecoder(Decoder[ConvolutionalShared, LastInputs]):
         # a mean of m independent values has 1 / m of their variance
         values = values * encoded.mask.sum(dim=1)[:, None, None, None].sqrt()
         mask = additive_mask(~encoded.mask)[:, None, None]
-        past = tuple(layer.gated.convolution.begin(len(keys)) for layer in self.layers)
+        past = tuple(layer.gated.convolution.begin(keys) for layer in self.layers)
         return State(ConvolutionalShared(keys, values, mask), past)
 
     def forward(
@@ -262,8 +262,7 @@ class ByteNetDecoder(Decoder[Tensor, LastInputs]):
         self.norm = nn.LayerNorm(config.width)
 
     def start(self, encoded: Encoded) -> ByteNetState:
-        rows = len(encoded.output)
-        past = tuple(block.convolution.begin(rows) for block in self.blocks)
+        past = tuple(block.convolution.begin(encoded.output) for block in self.blocks)
         return State(shared=encoded.output, past=past)
 
     def forward(self, tokens: Tensor, state: ByteNetState) -> tuple[Tensor, ByteNetState]:

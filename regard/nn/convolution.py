@@ -46,9 +46,12 @@ class Convolution(nn.Module):
         side = self.reach // 2
         return self(functional.pad(x, (0, 0, side, side)))
 
-    def begin(self, rows: int) -> Tensor:
-        """The past (B, reach, D) before the first position: zeros, as around a whole sequence."""
-        return self.weigh.weight.new_zeros(rows, self.reach, self.inputs)
+    def begin(self, like: Tensor) -> Tensor:
+        """The past (B, reach, D) before the first position: zeros, as around a whole sequence.
+
+        `like` (B, ...) has its rows, device and type.
+        """
+        return like.new_zeros(len(like), self.reach, self.inputs)
 
     def causal(self, x: Tensor, past: Tensor) -> tuple[Tensor, Tensor]:
         """The next positions x (R, T, D) to (R, T, outputs); each sees itself and earlier ones.

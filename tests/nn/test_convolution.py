@@ -67,15 +67,15 @@ def test_a_place_sees_what_is_promised(kernel: int, dilation: int) -> None:
     around = [20 + i * dilation for i in range(-half, half + 1)]
     assert seen_from(layer.centred(x)[0, 20], x) == around
     behind = [20 - i * dilation for i in reversed(range(kernel))]
-    assert seen_from(layer.causal(x, layer.begin(1))[0][0, 20], x) == behind
+    assert seen_from(layer.causal(x, layer.begin(x))[0][0, 20], x) == behind
 
 
 @SHAPES
 def test_some_places_at_a_time_equal_all_at_once(kernel: int, dilation: int) -> None:
     layer = Convolution(4, 6, kernel, dilation)
     x = torch.randn(2, 12, 4)
-    whole, last = layer.causal(x, layer.begin(2))
-    past, parts = layer.begin(2), []
+    whole, last = layer.causal(x, layer.begin(x))
+    past, parts = layer.begin(x), []
     for part in x.split([1, 4, 1, 1, 5], dim=1):
         y, past = layer.causal(part, past)
         assert past.shape == (2, (kernel - 1) * dilation, 4)
@@ -109,7 +109,8 @@ def test_a_gated_convolution_by_hand() -> None:
 def test_a_gated_convolution_keeps_the_scale() -> None:
     torch.manual_seed(0)
     gated = GatedConvolution(width=128, kernel=3, dropout=0.2)
-    h, _ = gated.causal(torch.randn(4, 50, 128), gated.convolution.begin(4))
+    x = torch.randn(4, 50, 128)
+    h, _ = gated.causal(x, gated.convolution.begin(x))
     assert 0.7 < float(h.var()) < 1.6
 
 

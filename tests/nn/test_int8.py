@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import pytest
 import torch
 from torch import nn
 
 from regard.data.batch import Padded
+from regard.models.base import Family
+from regard.models.convolutional import ByteNetConfig, ConvolutionalConfig
 from regard.models.transformer import TransformerConfig
 from regard.nn.fast.int8 import Int8Linear
 from regard.nn.fast.prepare import quantize
@@ -41,3 +44,13 @@ def test_no_exact_map_is_left_in_a_model_and_it_still_translates() -> None:
     after = quantized.generate(source, Beam(beam=2))
     for exact, rough in zip(before, after, strict=True):
         assert abs(exact[0].score - rough[0].score) < 0.05
+
+
+@pytest.mark.parametrize(
+    "config", [ConvolutionalConfig.miniatures()[0], ByteNetConfig.miniatures()[0]]
+)
+def test_convolutional_models_translate_with_eight_bits_too(config: Family) -> None:
+    torch.manual_seed(0)
+    model = quantize(config.build(23, 19).eval())
+    found = model.generate(config.example(3, seed=1).source, Beam(beam=2))
+    assert all(len(hypotheses) == 1 for hypotheses in found)
