@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent / "regard"
@@ -56,6 +57,15 @@ def test_imports_go_down_only() -> None:
         if name in HEIGHT and name != part_of(path) and HEIGHT[name] >= HEIGHT[part_of(path)]
     ]
     assert not wrong
+
+
+def test_the_picture_in_the_docs_shows_these_layers() -> None:
+    text = (ROOT.parent / "docs" / "architecture.md").read_text(encoding="utf-8")
+    picture = text.split("## Layers", 1)[1].split("```")[1]
+    rows = [line.strip() for line in picture.splitlines() if line.strip() not in ("", "|")]
+    shown = [tuple(re.split(r"\s{2,}", row)[0].split(", ")) for row in rows]
+    unseen = {"__main__", ""}
+    assert shown == [tuple(n for n in names if n not in unseen) for names in LAYERS]
 
 
 def test_no_part_is_called_by_a_word_that_says_nothing() -> None:

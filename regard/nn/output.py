@@ -11,9 +11,8 @@ from torch import Tensor, nn
 
 from regard.data.batch import Padded
 from regard.errors import UsageError
-from regard.nn.fast.int8 import Int8Linear
+from regard.nn.fast.frozen import Int8Product, PackedProduct, Product
 from regard.nn.fast.loss import chunked_loss
-from regard.nn.fast.products import pack, times
 from regard.nn.state import Encoded, Nested, State
 
 Self = TypeVar("Self", bound="Projection")
@@ -71,7 +70,7 @@ class Projection(Output):
         self.weight = weight
         self.smoothing = smoothing
         self.size = size
-        self.product: Optional[_Product] = None  # faster than W h, where one was prepared
+        self.product: Optional[Product] = None  # W h, faster, where the weights are frozen
 
     @property
     def rows(self) -> Tensor:
@@ -98,12 +97,12 @@ class Projection(Output):
         return narrowed
 
     def for_search(self) -> Projection:
-        return self._with(_PackedProduct(self.rows))
+        return self._with(PackedProduct(self.rows))
 
     def quantized(self) -> Projection:
-        return self._with(_Int8Product(self.rows))
+        return self._with(Int8Product(self.rows))
 
-    def _with(self: Self, product: Optional[_Product]) -> Self:
+    def _with(self: Self, product: Optional[Product]) -> Self:
         """The same output, what a subclass adds included, with another product."""
         made = copy(self)
         made._parameters = self._parameters.copy()
@@ -111,45 +110,3 @@ class Projection(Output):
         made._modules = self._modules.copy()
         made.product = product
         return made
-
-
-class _Product(nn.Module, ABC):
-    """hidden (..., D) times a matrix (V, D) that was given once."""
-
-    @abstractmethod
-    def forward(self, hidden: Tensor) -> Tensor:
-        """(..., V)"""
-
-    @abstractmethod
-    def narrow(self, rows: Tensor) -> Optional[_Product]:
-        """The product for some rows of the matrix (N, D); None if torch's own is better."""
-
-
-class _PackedProduct(_Product):
-    """The matrix is packed once for all steps."""
-
-    def __init__(self, rows: Tensor) -> None:
-        super().__init__()
-        self.packed = pack(rows)
-
-    def __deepcopy__(self, memo: dict[int, object]) -> _PackedProduct:
-        return self  # never changed, and torch cannot copy a packed matrix
-
-    def forward(self, hidden: Tensor) -> Tensor:
-        return times(hidden, self.packed)
-
-    def narrow(self, rows: Tensor) -> None:
-        return None  # oneDNN would plan for the choices of every batch
-
-
-class _Int8Product(_Product):
-    def __init__(self, rows: Tensor) -> None:
-        super().__init__()
-        self.product = Int8Linear(rows)
-
-    def forward(self, hidden: Tensor) -> Tensor:
-        scores: Tensor = self.product(hidden)
-        return scores
-
-    def narrow(self, rows: Tensor) -> _Int8Product:
-        return _Int8Product(rows)
