@@ -353,7 +353,7 @@ def test_a_variant_that_diverges_does_not_stop_the_others(
     assert main(["ladder", WILD, "tiny", *files, *settings, *rest]) == 1
     *_, told, ended = capsys.readouterr().err.splitlines()
     assert str(out / "ladder.html") in told
-    assert ended.startswith("regard: Of 2 variants 1 could not be trained (wild):")
+    assert ended.startswith("regard: 1 of 2 variants failed to train (wild):")
     wild, tiny = json.loads((out / "ladder.json").read_text())["variants"]
     assert "Training stopped at step " in wild["problem"]
     assert sorted(wild) == ["name", "problem", "recipe", "settings"]

@@ -249,11 +249,11 @@ def test_data_encoded_before_a_kill_is_not_taken_for_other_data(
 def test_minutes_become_steps_once_and_stay(
     tmp_path: Path, corpus: Corpus, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("regard.runs.train.seconds_per_step", lambda *arguments: 0.6)
+    monkeypatch.setattr("regard.runs.plan.seconds_per_step", lambda *arguments: 0.6)
     train_small(tmp_path / "run", corpus, steps=None, minutes=0.1)
     assert json.loads((tmp_path / "run" / "plan.json").read_bytes()) == {"steps": 9}
     assert saved_steps(tmp_path / "run") == [9]
-    monkeypatch.setattr("regard.runs.train.seconds_per_step", lambda *arguments: 0.06)
+    monkeypatch.setattr("regard.runs.plan.seconds_per_step", lambda *arguments: 0.06)
     (tmp_path / "run" / "checkpoints" / "step-9" / "manifest.json").unlink()
     shutil.rmtree(tmp_path / "run" / "checkpoints" / "step-9")
     train_small(tmp_path / "run", corpus, steps=None, minutes=0.1)
@@ -267,7 +267,7 @@ def test_measuring_the_speed_changes_nothing_that_is_learned(
         assert seconds_per_step(*arguments[:-1], 0.05) > 0
         return 0.1 * 60 * 0.9 / 8
 
-    monkeypatch.setattr("regard.runs.train.seconds_per_step", for_eight_steps)
+    monkeypatch.setattr("regard.runs.plan.seconds_per_step", for_eight_steps)
     train_small(tmp_path / "run", corpus, steps=None, minutes=0.1)
     assert tensors(tmp_path / "run", 8) == tensors(finished, 8)
 
@@ -336,11 +336,11 @@ def test_too_little_data_is_refused(tmp_path: Path) -> None:
     ("text", "sentence"),
     [
         ("", "not valid JSON"),
-        ("[]", "does not hold what it should"),
+        ("[]", "not a JSON object"),
         ("[" * 100_000, "not valid JSON"),
-        ('{"model": {"kind": "mystery"}}', "'model.kind' cannot be 'mystery'"),
-        ('{"model": {"kind": "transformer", "layer": 2}}', "Did you mean 'layers'"),
-        ('{"training": {"seed": "x"}}', "'training.seed' cannot be 'x'"),
+        ('{"format": 2, "model": {"kind": "mystery"}}', "'model.kind' cannot be 'mystery'"),
+        ('{"format": 2, "model": {"kind": "transformer", "layer": 2}}', "Did you mean 'layers'"),
+        ('{"format": 2, "training": {"seed": "x"}}', "'training.seed' cannot be 'x'"),
     ],
 )
 def test_a_config_edited_to_nonsense_is_refused(run: Path, text: str, sentence: str) -> None:
@@ -349,7 +349,17 @@ def test_a_config_edited_to_nonsense_is_refused(run: Path, text: str, sentence: 
         regard.load(run)
 
 
-def test_a_config_edited_to_something_else_is_not_gone_on_with(run: Path) -> None:
+def test_a_run_of_another_version_is_refused_by_name(run: Path) -> None:
+    config = json.loads((run / "config.json").read_text())
+    assert config.pop("format") == 2
+    assert config["regard"] == regard.__version__
+    del config["regard"]  # as version 0.1.0 wrote it
+    (run / "config.json").write_text(json.dumps(config))
+    with pytest.raises(UsageError, match=r"was written by regard 0\.1\.0, .* or train it again"):
+        regard.load(run)
+
+
+def test_a_config_edited_to_something_else_is_not_resumed(run: Path) -> None:
     text = (run / "config.json").read_text()
     (run / "config.json").write_text(text.replace('"rate": 0.003', '"rate": 0.5'))
     with pytest.raises(UsageError, match=r"config\.json was changed after step-8"):

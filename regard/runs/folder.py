@@ -101,10 +101,9 @@ class Run:
 
     def number(self, name: str, key: str) -> Optional[int]:
         """A positive number that is recorded under a name; None if nothing is yet."""
-        facts = self.facts(name)
-        value = facts.get(key)
-        if facts and not (isinstance(value, int) and value >= 1):
-            path = self.path / f"{name}.json"
+        path = self.path / f"{name}.json"
+        value = self.facts(name).get(key)
+        if path.exists() and not (isinstance(value, int) and value >= 1):
             raise UsageError(f"{path} is corrupt or not written by regard: restore it from a copy.")
         return value
 

@@ -15,7 +15,7 @@ from regard.errors import Interrupted, RegardError, UsageError
 from regard.processes.memory import bounded_memory
 from regard.processes.peers import with_peers
 from regard.processes.ranks import Ranks
-from regard.recipes import Budget, Config, find_recipe
+from regard.recipes import Config, find_recipe
 from regard.runs.folder import Run
 from regard.runs.identity import check_matches, identity
 from regard.runs.load import build_model
@@ -143,7 +143,7 @@ def _config(
         return None
     config = override(find_recipe(recipe), settings)
     if given:
-        config = config.changed(budget=check(Budget, given))
+        config = check(Config, {**config.model_dump(mode="json"), "budget": given})
     return config
 
 

@@ -185,14 +185,14 @@ def test_files_without_a_usable_pair_are_refused(tmp_path: Path) -> None:
 
 def test_gzip_is_told_by_its_bytes_and_not_by_its_name(tmp_path: Path) -> None:
     pairs = files(tmp_path, gzip.compress(b"one\ntwo\n"), b"eins\nzwei\n")
-    assert [pair.source for pair in pairs] == ["one", "two"]
+    assert [pair.source.text for pair in pairs] == ["one", "two"]
     (tmp_path / "plain.gz").write_bytes(b"one\teins\n")
     assert list(Pairs.of_tsv(tmp_path / "plain.gz")) == [Pair(1, Line("one"), Line("eins"))]
 
 
 def test_gzip_of_several_members(tmp_path: Path) -> None:
     packed = gzip.compress(b"one\nt") + gzip.compress(b"wo\n")
-    assert [p.source for p in files(tmp_path, packed, b"1\n2\n")] == ["one", "two"]
+    assert [p.source.text for p in files(tmp_path, packed, b"1\n2\n")] == ["one", "two"]
 
 
 @pytest.mark.parametrize("share", [0.0005, 0.01, 0.3, 0.9, 0.99999])

@@ -43,5 +43,5 @@ def test_the_likeliest_target_is_the_translation(store: Store) -> None:
 
 def test_a_part_of_a_large_corpus_is_enough(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     whole = likely_targets(store, 24, 1)
-    monkeypatch.setattr(lexicon, "PLACES", 3000)
+    monkeypatch.setattr(lexicon, "MAX_COOCCURRENCES", 3000)
     assert np.mean(likely_targets(store, 24, 1) == whole) > 0.8

@@ -17,7 +17,7 @@ from regard.data.parallel import Parallel
 from regard.data.words import Side
 from regard.errors import UsageError
 from regard.inspection import aligning
-from regard.inspection.aligning import align, choose, read_gold, read_pairs
+from regard.inspection.aligning import GoldFile, align, choose, read_pairs
 from regard.inspection.alignment import AttentionHeads, between_words, find_method, links
 from regard.models.transformer import TransformerConfig
 from regard.runs.folder import Run
@@ -109,7 +109,7 @@ def test_the_right_heads_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_model_that_learned_aligns_well(able: Path) -> None:
     predictor = regard.load(able / "run")
     pairs = list(read_pairs(Parallel(able / "test.source", able / "test.target")))
-    gold = read_gold(able / "test.align")
+    gold = GoldFile(able / "test.align").read()
     chosen = choose(predictor, pairs, "argmax", gold)
     assert chosen.best.error < 0.1
     found = list(align(predictor, [*pairs, ("", "ANT"), ("ant", "")], chosen.best.heads, "argmax"))
@@ -166,10 +166,10 @@ def test_without_a_gold_heads_are_chosen_once_by_agreement(
 ) -> None:
     files = ["--source", able / "test.source", "--target", able / "test.target"]
     assert command("align", run, *files) == 0
-    assert "both directions agree" in capsys.readouterr().err
+    assert "two directions agree" in capsys.readouterr().err
     assert Run.open(run).facts("heads")
     assert command("align", run, *files) == 0
-    assert "both directions agree" not in capsys.readouterr().err
+    assert "two directions agree" not in capsys.readouterr().err
 
 
 def test_a_folder_that_cannot_be_written_aligns_all_the_same(
@@ -198,9 +198,9 @@ def test_what_cannot_be_right_is_refused_in_a_sentence(
         (["align", run, *files, "--attention-heads", "9.9"], "no head 9.9"),
         (["align", run, *files, "--choose", bad], "bad:2: '1:1' is not a link"),
         (["align", run, *files, "--choose", short], "is not a link"),
-        (["align", run, *files, "--choose", able / "valid.align"], "one a pair"),
+        (["align", run, *files, "--choose", able / "valid.align"], "one per pair"),
         (["evaluate", run, "--alignments", bad], "give --source and --target"),
-        (["evaluate", run, *files, "--alignments", able / "valid.align"], "one a pair"),
+        (["evaluate", run, *files, "--alignments", able / "valid.align"], "one per pair"),
     ):
         assert command(*arguments) == 2, arguments
         assert said in capsys.readouterr().err

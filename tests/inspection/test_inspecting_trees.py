@@ -185,10 +185,10 @@ def test_what_does_not_fit_is_said_before_any_work(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    def working(self: Run, *ignored: object, **more: object) -> None:
+    def working(*ignored: object, **more: object) -> None:
         raise AssertionError("the model was loaded")
 
-    monkeypatch.setattr(Run, "predictor", working)
+    monkeypatch.setattr("regard.runs.load.load_model", working)
     rows = lines(trees / "test.trees")
     bad = ["--trees", write_lines(tmp_path / "bad", [*rows[:-1], "9 9"])]
     gold = ["--alignments", trees / "test.align"]

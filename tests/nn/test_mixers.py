@@ -410,7 +410,7 @@ def test_scores_can_be_left_unscaled() -> None:
 @pytest.mark.parametrize(
     ("values", "sentence"),
     [
-        ({"decoder_mixers": ["linformer"]}, "a linformer mixes whole lines"),
+        ({"decoder_mixers": ["linformer"]}, "a linformer needs whole lines"),
         ({"mixers": ["linear"], "position": "shaw"}, "shaw positions compare two positions"),
         ({"mixers": ["full", "linformer"], "position": "alibi"}, "and a linformer mixer never"),
         ({"decoder_mixers": ["linear"], "position": "rotary"}, "rotary positions compare"),
@@ -427,7 +427,7 @@ def test_what_cannot_work_is_refused_in_a_sentence(values: dict[str, Any], sente
 
 
 def test_a_language_model_is_causal_throughout() -> None:
-    with pytest.raises(UsageError, match="a linformer mixes whole lines"):
+    with pytest.raises(UsageError, match="a linformer needs whole lines"):
         check(LanguageConfig, {"mixers": ["linformer"]})
     with pytest.raises(UsageError, match="'mixers' is for cell=attention only"):
         check(LanguageConfig, {"cell": "lstm", "mixers": ["window"]})

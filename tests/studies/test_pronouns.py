@@ -7,6 +7,7 @@ import pytest
 from untrained import untrained
 
 from regard.corpora import grammar
+from regard.data.line import Line
 from regard.data.tokenizer import Words
 from regard.errors import UsageError
 from regard.inspection.look import look
@@ -38,12 +39,8 @@ def test_heads_are_ranked_by_accuracy(position: str) -> None:
     assert len(found) == 8
     assert [each.accuracy for each in found] == sorted((e.accuracy for e in found), reverse=True)
     riddles = [example for example in EXAMPLES if example.pronoun is not None]
-    reads_trees = predictor.reads_heads or None
     best = next(each for each in found if each.kind == "cross")
-    looks = [
-        look(predictor, riddle.source, riddle.target, reads_trees and riddle.tree)
-        for riddle in riddles
-    ]
+    looks = [look(predictor, Line(riddle.source, riddle.tree), riddle.target) for riddle in riddles]
     rows = [
         each.attention("cross", best.layer, best.head, words=True)[riddle.pronoun]
         for each, riddle in zip(looks, riddles, strict=True)

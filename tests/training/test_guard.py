@@ -31,14 +31,13 @@ Change = Callable[[Model], None]
 
 def changed(patch: pytest.MonkeyPatch, change: Change) -> None:
     """Every model that is built from now on is changed in this way."""
-    build = Run.build_model
 
     def build_changed(run: Run, *rest: Any) -> Model:
-        model = build(run, *rest)
+        model = build_model(run, *rest)
         change(model)
         return model
 
-    patch.setattr(Run, "build_model", build_changed)
+    patch.setattr("regard.runs.train.build_model", build_changed)
 
 
 class Calls:
