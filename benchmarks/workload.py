@@ -38,12 +38,12 @@ def prepare(data: Path, folder: Path) -> None:
     pairs = Pairs.of_files(data / "train.en.gz", data / "train.de.gz")
     tokenizers = Tokenizers.train(
         TokenizerSettings(vocabulary=VOCABULARY),
-        lambda: (pair.source for pair in pairs),
-        lambda: (pair.target for pair in pairs),
+        lambda: (pair.source.text for pair in pairs),
+        lambda: (pair.target.text for pair in pairs),
     )
     tokenizers.save(folder)
     for side in ("source", "target"):
-        lines = [getattr(pair, side) for pair in pairs]
+        lines = [getattr(pair, side).text for pair in pairs]
         (folder / f"train.{side}").write_text("\n".join(lines) + "\n", encoding="utf-8")
         (folder / f"valid.{side}").write_text("\n".join(lines[:100]) + "\n", encoding="utf-8")
     Store.write(folder / "store", pairs, tokenizers, 256)
