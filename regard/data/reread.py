@@ -1,37 +1,41 @@
-"""Pairs that preparing a run reads several times: from disk once, if they fit in memory."""
+"""Pairs that preparing a run goes through several times, read from their files only once."""
 
 from __future__ import annotations
 
-import pickle
-from collections.abc import Iterable, Iterator
-from itertools import islice
+import json
+import weakref
+from collections.abc import Iterator
+from contextlib import ExitStack
+from tempfile import SpooledTemporaryFile
+from typing import Optional
 
 from regard.data.corpus import Pairs, Report
-from regard.data.line import Pair
+from regard.data.line import Line, Pair
 
-MEMORY = 1 << 28
-"""Bytes of pairs held; a larger corpus is read from its files each time."""
+MAX_MEMORY = 1 << 28
+"""Bytes of pairs kept in memory; more of them go to a temporary file."""
 
-_CHUNK = 4096
+_CHUNK = 1 << 20
 
 
 class Reread:
-    """The usable pairs of some files; the first pass, which must be complete, checks them."""
+    """The usable pairs of some files.
+
+    The first pass, which must be complete, checks the files and copies the pairs; later passes read
+    the copy. So what is encoded is what was checked, whatever happens to the files meanwhile.
+    """
 
     def __init__(self, pairs: Pairs) -> None:
         self._pairs = pairs
-        self._chunks: list[bytes] | None = None
+        stack = ExitStack()
+        self._copy = stack.enter_context(SpooledTemporaryFile(MAX_MEMORY))
+        weakref.finalize(self, stack.close)
 
     def first(self) -> Iterator[Pair]:
         """The first pass, from the files."""
-        chunks: list[bytes] | None = []
-        for chunk in _chunks(self._pairs):
-            if chunks is not None:
-                chunks.append(pickle.dumps(chunk))
-                if sum(map(len, chunks)) > MEMORY:
-                    chunks = None
-            yield from chunk
-        self._chunks = chunks
+        for pair in self._pairs:
+            self._copy.write(json.dumps(pair).encode("ascii") + b"\n")
+            yield pair
 
     @property
     def report(self) -> Report:
@@ -40,14 +44,18 @@ class Reread:
         return self._pairs.report
 
     def __iter__(self) -> Iterator[Pair]:
-        if self._chunks is None:
-            yield from self._pairs
-        else:
-            for chunk in self._chunks:
-                yield from pickle.loads(chunk)
+        offset = 0
+        while True:
+            self._copy.seek(offset)  # another pass may have moved it
+            lines = self._copy.readlines(_CHUNK)
+            if not lines:
+                return
+            offset = self._copy.tell()
+            for line in lines:
+                number, source, target = json.loads(line)
+                yield Pair(number, _line(source), _line(target))
 
 
-def _chunks(pairs: Iterable[Pair]) -> Iterator[list[Pair]]:
-    stream = iter(pairs)
-    while chunk := list(islice(stream, _CHUNK)):
-        yield chunk
+def _line(values: tuple[str, Optional[list[int]]]) -> Line:
+    text, tree = values
+    return Line(text, None if tree is None else tuple(tree))
