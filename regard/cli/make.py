@@ -49,7 +49,12 @@ def train(
     epochs: Annotated[
         Optional[float], typer.Option(help="Train for this many epochs; 30 if no budget is given.")
     ] = None,
-    minutes: Annotated[Optional[float], typer.Option(help="Train for this many minutes.")] = None,
+    minutes: Annotated[
+        Optional[float], typer.Option(help="Train for this many minutes, validation included.")
+    ] = None,
+    more: Annotated[
+        bool, typer.Option("--more", help="Train a finished run longer, by this budget.")
+    ] = False,
     save_every: Annotated[
         Optional[int], typer.Option(min=1, help="Steps between checkpoints.")
     ] = None,
@@ -72,6 +77,7 @@ def train(
         steps=steps,
         epochs=epochs,
         minutes=minutes,
+        more=more,
         settings=[*_assign("save_every", save_every), *_assign("seed", seed), *(settings or [])],
         quiet=quiet,
     )

@@ -23,7 +23,7 @@ from regard.runs.identity import check_matches, identity
 from regard.runs.load import build_model
 from regard.runs.plan import extend_plan, make_plan, plan_processes, save_plan
 from regard.runs.prepare import prepare, read_data
-from regard.runs.validate import validator
+from regard.runs.validate import Validator
 from regard.training.display import Display
 from regard.training.plan import Plan
 from regard.training.records import Records
@@ -224,7 +224,7 @@ def _trainer(run: Run, ranks: Ranks, display: Display, elapsed: float) -> Traine
     ranks.barrier()
     with bounded_memory(ranks.size):
         plan = make_plan(run, model, batches, ranks, display, elapsed)
-    validate = validator(run, sides, display)
+    validate = Validator(run, sides, display, ranks)
     return Trainer(model, batches, config.training, plan, validate, records, ranks)
 
 

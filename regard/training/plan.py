@@ -38,12 +38,14 @@ class Plan:
     A budget in minutes gives the plan a `limit`: seconds of work since the run was started. When
     the machine turns out slower or faster than expected, the plan is revised: what is left of the
     schedule is spread over the steps that still fit. Each revision is stored with the run, so that
-    a resumed run repeats it. `more` is the budget of the last extension.
+    a resumed run repeats it. `lines` is how many lines are translated in each validation, if that
+    was decided by time, and `more` the budget of the last extension.
     """
 
     parts: tuple[Part, ...]
     limit: Optional[float] = None
     validations: tuple[int, ...] = ()
+    lines: Optional[int] = None
     more: Optional[Mapping[str, float]] = None
 
     @staticmethod
@@ -92,9 +94,10 @@ class Plan:
     @staticmethod
     def from_json(facts: Mapping[str, Any]) -> Plan:
         """Raises TypeError, KeyError or ValueError if these are not the facts of a plan."""
-        steps, limit, more = facts["steps"], facts.get("limit"), facts.get("more")
+        steps: int = facts["steps"]
+        limit, lines, more = (facts.get(name) for name in ("limit", "lines", "more"))
         parts = tuple(Part(**each) for each in facts.get("parts", ())) or Plan.of(steps).parts
-        plan = Plan(parts, limit, tuple(facts.get("validations", ())), more)
+        plan = Plan(parts, limit, tuple(facts.get("validations", ())), lines, more)
         whole = [number for part in parts for number in (part.after, part.steps, part.end)]
         if plan.steps != steps or not all(type(n) is int and n >= 0 for n in whole) or steps < 1:
             raise ValueError("the steps do not fit together")

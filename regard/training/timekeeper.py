@@ -23,6 +23,10 @@ FIRST_VALIDATION_SECONDS = 120.0
 FIRST_VALIDATION_SHARE = 0.2
 """Nor later than this share of a budget in minutes: how long it takes must be known early."""
 
+VALIDATION_SHARE = 0.05
+"""The first validation ends after this share of a budget in minutes: an untrained model may
+translate for very long."""
+
 END_SECONDS = 2.0
 """For drawing the curves and leaving."""
 
@@ -88,6 +92,12 @@ class Timekeeper:
         yield
         self._save = self._clock() - began
         self._saved_at = self.elapsed
+
+    def longest_validation(self, plan: Plan) -> float:
+        """Seconds after which a validation translates no more lines."""
+        if plan.limit is None or plan.lines is not None:
+            return math.inf
+        return VALIDATION_SHARE * plan.limit
 
     def left(self, plan: Plan, step: int) -> float:
         """Seconds until the run is finished."""

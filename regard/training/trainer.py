@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterator, Mapping
 from dataclasses import asdict, replace
-from typing import Any, Optional
+from typing import Any, NamedTuple, Optional
 
 import torch
 from torch import Tensor
@@ -28,11 +28,24 @@ from regard.training.plan import Plan
 from regard.training.progress import Progress
 from regard.training.records import Records
 from regard.training.settings import TrainingSettings
-from regard.training.signals import SignalReceived, StopSignals
+from regard.training.signals import StopSignals
 from regard.training.timekeeper import KEEP_GOING, Decision, Timekeeper
 
 Scores = Mapping[str, float]
-Validate = Callable[[Model, int], Scores]
+
+
+class Validation(NamedTuple):
+    """The scores of a model, and how many lines it translated for them."""
+
+    scores: Scores
+    lines: int
+
+
+Pieces = Generator[None, bool, Validation]
+"""A validation that pauses after each piece of work; sent True, it translates no more lines."""
+
+Validate = Callable[[Model, int, Optional[int]], Pieces]
+"""Starts the validation of a model at a step, by so many lines or by all."""
 
 MAX_SKIPPED = 10
 """Consecutive steps that may be skipped before training stops."""
@@ -249,7 +262,7 @@ class Trainer:
         A validation that a signal ended is repeated when training resumes.
         """
         progress, metric = self.progress, self.settings.metric
-        scores: Scores = self._scores() if self.ranks.first else {}
+        scores = self._scores()
         stop, score, loss = self.ranks.broadcast(
             [float(not scores), scores.get(metric, 0.0), scores.get("loss", 0.0)]
         )
@@ -266,29 +279,54 @@ class Trainer:
         return is_best, False
 
     def _scores(self) -> Scores:
-        """The scores of the averaged weights; empty if a signal arrived or memory ran out.
+        """The scores of the averaged weights; empty if a process must stop or is out of memory."""
+        with self.average.applied(), self.time.validating():
+            self.model.eval()
+            try:
+                found = self._validation()
+            finally:
+                self.model.train()
+        if found is None:
+            return {}
+        if self.plan.limit is not None and self.plan.lines is None:
+            self.plan = replace(self.plan, lines=found.lines)
+            if self.ranks.first:
+                self.records.save_plan(self.plan)
+        return found.scores
 
-        The other processes are waiting, so this one may use a thread for each of them.
+    def _validation(self) -> Optional[Validation]:
+        """Piece by piece, until it is done or a process must stop.
+
+        In a budget of minutes the first validation decides by how many lines models are scored.
         """
-        threads = torch.get_num_threads()
-        torch.set_num_threads(max(threads, self.ranks.size))
-        try:
-            with self.average.applied(), self.signals.interrupting(), self.time.validating():
-                self.model.eval()
-                return self.validate(self.model, self.progress.step)
-        except SignalReceived:
-            return {}
-        except (MemoryError, RuntimeError) as error:
-            if not out_of_memory(error):
-                raise
-            self.error = RegardError(
-                f"Not enough memory for the validation of step {self.progress.step}; the step is "
-                "saved: free some memory and run the same command."
-            )
-            return {}
-        finally:
-            self.model.train()
-            torch.set_num_threads(threads)
+        pieces = self.validate(self.model, self.progress.step, self.plan.lines)
+        longest = self.time.longest_validation(self.plan)
+        began, enough = self.time.elapsed, False
+        while True:
+            try:
+                pieces.send(enough) if enough else next(pieces)
+            except StopIteration as end:
+                found: Validation = end.value
+                return found
+            except (MemoryError, RuntimeError) as error:
+                self._fail_validation(error)
+            stop = self.signals.number is not None or self.error is not None
+            late = self.ranks.first and self.time.elapsed - began > longest
+            flags = torch.tensor([float(stop), float(late)])
+            self.ranks.all_reduce(flags)
+            if flags[0] > 0:
+                pieces.close()
+                return None
+            enough = bool(flags[1] > 0)
+
+    def _fail_validation(self, error: BaseException) -> None:
+        """Training ends, once the step is saved, if memory ran out."""
+        if not out_of_memory(error):
+            raise error
+        self.error = RegardError(
+            f"Not enough memory for the validation of step {self.progress.step}; the step is "
+            "saved: free some memory and run the same command."
+        )
 
     def _save(self, must: bool) -> bool:
         """Whether the first process saved a checkpoint; all processes wait for it."""
