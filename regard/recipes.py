@@ -31,9 +31,13 @@ from regard.training.settings import TrainingSettings
 class Budget(Settings):
     """How long to train; exactly one of the three is given."""
 
-    steps: Optional[int] = Field(default=None, ge=1)
-    epochs: Optional[float] = Field(default=None, gt=0)
-    minutes: Optional[float] = Field(default=None, gt=0)
+    steps: Optional[int] = Field(default=None, ge=1, description="Updates (--steps).")
+    epochs: Optional[float] = Field(
+        default=None, gt=0, description="Passes over the training data (--epochs)."
+    )
+    minutes: Optional[float] = Field(
+        default=None, gt=0, description="Minutes of training (--minutes)."
+    )
 
     @model_validator(mode="after")
     def _one(self) -> Budget:
@@ -45,12 +49,22 @@ class Budget(Settings):
 class Config(Settings):
     """Everything that defines a run, apart from its data."""
 
-    tokenizer: TokenizerSettings = TokenizerSettings()
-    batch: BatchSettings = BatchSettings()
-    model: Architecture = TransformerConfig()
-    training: TrainingSettings = TrainingSettings()
-    search: Beam = Beam()
-    budget: Budget = Budget(epochs=30)
+    tokenizer: TokenizerSettings = Field(
+        default=TokenizerSettings(), description="How text becomes pieces."
+    )
+    batch: BatchSettings = Field(
+        default=BatchSettings(), description="How pairs are grouped into batches."
+    )
+    model: Architecture = Field(
+        default=TransformerConfig(), description="The model; each kind has settings of its own."
+    )
+    training: TrainingSettings = Field(
+        default=TrainingSettings(), description="How the model is trained."
+    )
+    search: Beam = Field(default=Beam(), description="How translations are searched for.")
+    budget: Budget = Field(
+        default=Budget(epochs=30), description="How long to train; exactly one of the three."
+    )
 
     @model_validator(mode="after")
     def _fits(self) -> Config:

@@ -12,7 +12,7 @@ LAYERS = (
     ("__main__", "cli"),
     ("peer", "demo", "ladders", "studies", "inspection"),
     ("runs", "predict"),
-    ("recipes", "training", "models"),
+    ("settings", "recipes", "training", "models"),
     ("search", "nn"),
     ("processes", "data", "metrics", "drawing", "corpora"),
     ("terminal", "files", "config", "errors", ""),

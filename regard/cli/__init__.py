@@ -9,7 +9,7 @@ from typing import Optional, cast
 import typer
 
 from regard.cli.inspect import align, look, watch
-from regard.cli.make import corpus, demo, info, ladder, recipes, train
+from regard.cli.make import corpus, demo, info, ladder, recipes, settings, train
 from regard.cli.options import say
 from regard.cli.use import compare, evaluate, score, translate
 from regard.errors import RegardError
@@ -23,7 +23,7 @@ app = typer.Typer(
 )
 for verb in (
     *(train, translate, evaluate, compare, score, ladder, look, align, watch, info),
-    *(recipes, corpus, demo),
+    *(settings, recipes, corpus, demo),
 ):
     app.command()(verb)
 

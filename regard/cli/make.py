@@ -1,4 +1,5 @@
-"""The verbs that make runs, and those that say what can be made: train, ladder, info, recipes."""
+"""The verbs that make runs, and those that say what can be made: train, ladder, info, recipes,
+settings."""
 
 from __future__ import annotations
 
@@ -171,6 +172,22 @@ def recipes() -> None:
 
     for name, recipe in RECIPES.items():
         typer.echo(f"{name:16} {recipe.__doc__}")
+
+
+def settings(
+    recipe: Annotated[Optional[str], typer.Argument(help="Show the values of this recipe.")] = None,
+    search: Annotated[
+        Optional[str], typer.Option(metavar="WORD", help="Only settings that mention this word.")
+    ] = None,
+    markdown: Annotated[
+        bool, typer.Option("--markdown", help="Print Markdown, as in docs/settings.md.")
+    ] = False,
+) -> None:
+    """List the settings: type, range, default and meaning."""
+    from regard.settings import as_markdown, as_text, describe_settings
+
+    show = as_markdown if markdown else as_text
+    typer.echo(show(describe_settings(recipe, search)))
 
 
 def corpus(

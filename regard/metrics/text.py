@@ -20,9 +20,15 @@ from regard.metrics.bootstrap import SEED
 class TextMetrics(Settings):
     """How text is compared; the defaults are sacreBLEU's own, except that TER heeds case."""
 
-    lowercase: bool = False
-    tokenize: str = Field(default="13a", pattern="^(13a|none|intl|char|zh|ja-mecab|ko-mecab)$")
-    bootstrap: int = Field(default=1000, ge=0)  # resamples for the confidence interval; 0: none
+    lowercase: bool = Field(default=False, description="Ignore case when scoring.")
+    tokenize: str = Field(
+        default="13a",
+        pattern="^(13a|none|intl|char|zh|ja-mecab|ko-mecab)$",
+        description="sacreBLEU's tokenizer for BLEU.",
+    )
+    bootstrap: int = Field(
+        default=1000, ge=0, description="Resamples for the confidence interval; 0: no interval."
+    )
 
     @model_validator(mode="after")
     def _can_tokenize(self) -> TextMetrics:
