@@ -12,7 +12,7 @@ import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Optional, Protocol, cast
+from typing import Any, Optional, Protocol
 
 from regard.data.packaging import compression
 from regard.errors import UsageError
@@ -146,15 +146,44 @@ _DECOMPRESSORS: dict[str, Callable[[], _Decompressor]] = {
 
 def _decompressed(plain: io.BufferedReader, packed: str) -> io.BufferedReader:
     if packed == "gzip":
-        return _buffered(cast(io.RawIOBase, gzip.GzipFile(fileobj=plain)))
-    return _buffered(_Decompressed(plain, _DECOMPRESSORS[packed]))
+        return _buffered(_Filled(gzip.GzipFile(fileobj=plain).read1))
+    return _buffered(_Filled(_Streams(plain, _DECOMPRESSORS[packed]).read))
 
 
 def _buffered(raw: io.RawIOBase) -> io.BufferedReader:
     return io.BufferedReader(raw, _BUFFER)
 
 
-class _Decompressed(io.RawIOBase):
+class _Filled(io.RawIOBase):
+    """Decompressed bytes, as many as there is room for, so that the first tell what a file is.
+
+    What comes before damage is passed on before the error is raised.
+    """
+
+    def __init__(self, read: Callable[[int], bytes]) -> None:
+        self._read = read
+        self._error: Optional[Exception] = None
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any, /) -> int:
+        filled = 0
+        try:
+            while filled < len(buffer) and self._error is None:
+                text = self._read(len(buffer) - filled)
+                if not text:
+                    return filled
+                buffer[filled : filled + len(text)] = text
+                filled += len(text)
+        except (*_DAMAGED, OSError) as error:
+            self._error = error
+        if self._error is not None and not filled:
+            raise self._error
+        return filled
+
+
+class _Streams:
     """The text of a compressed file, which may be several compressed one after the other.
 
     The file classes of the standard library ignore what follows the first stream if it is damaged;
@@ -166,18 +195,7 @@ class _Decompressed(io.RawIOBase):
         self._new = new
         self._current: Optional[_Decompressor] = None
 
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: Any, /) -> int:
-        """Fill the buffer, unless the file ends: so its first bytes tell what it is."""
-        filled = 0
-        while filled < len(buffer) and (text := self._next(len(buffer) - filled)):
-            buffer[filled : filled + len(text)] = text
-            filled += len(text)
-        return filled
-
-    def _next(self, length: int) -> bytes:
+    def read(self, length: int) -> bytes:
         """At most so many bytes; none at the end of the file."""
         while True:
             data = b""

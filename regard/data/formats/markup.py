@@ -24,7 +24,7 @@ _MAX_DEPTH = 200
 _CODES = frozenset({"bpt", "ept", "it", "ph", "ut"})
 """Inline elements whose content is the markup of the original document and not text."""
 
-_LAYOUT = re.compile(r"[ \t]*[\r\n]\s*")
+_LAYOUT = re.compile(r"(?<![ \t])[ \t]*[\r\n]\s*")
 
 
 class Markup(Format):
