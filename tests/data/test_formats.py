@@ -148,10 +148,12 @@ def flat(text: str) -> str:
     return text.replace("\r\n", " ").replace("\r", " ").replace("\n", " ")
 
 
-@given(st.lists(st.tuples(words, words), min_size=1), st.sampled_from(["\n", "\r\n"]))
-def test_csv_as_python_writes_it_is_read_as_it_was(rows: Texts, end: str) -> None:
+@given(st.lists(st.tuples(words, words), min_size=1), st.booleans())
+def test_csv_as_python_writes_it_is_read_as_it_was(rows: Texts, quoted: bool) -> None:
     stream = io.StringIO(newline="")
-    writer = csv.writer(stream, lineterminator=end)
+    writer = csv.writer(stream)
+    if quoted:  # all, since Python leaves a CR unquoted with such line ends
+        writer = csv.writer(stream, lineterminator="\n", quoting=csv.QUOTE_ALL)
     writer.writerows([("de", "id", "en"), *((target, "x", source) for source, target in rows)])
     with TemporaryDirectory() as folder:
         found = texts(opened(Path(folder) / "a.csv", stream.getvalue(), "en,de"))

@@ -12,7 +12,7 @@ from regard.data.formats.delimited import Csv, Tsv
 from regard.data.formats.json_lines import JsonLines
 from regard.data.formats.tmx import Tmx
 from regard.data.formats.xliff import Xliff
-from regard.data.packaging import START, as_ascii
+from regard.data.packaging import START, as_ascii, refuse_other
 from regard.data.reading import Reading
 from regard.errors import UsageError
 
@@ -39,7 +39,10 @@ _OBJECT = re.compile(r'\s*\{\s*"')
 def records(reading: Reading, columns: Optional[Columns]) -> Iterator[Record]:
     """Every pair of a file, in whatever format it is."""
     with reading.opened() as stream:
-        found = _find(reading.path, as_ascii(stream.peek(1)[:START]))
+        start = stream.peek(1)[:START]
+        found = _find(reading.path, as_ascii(start))
+        if not _XML.match(as_ascii(start)):  # XML may be UTF-16
+            refuse_other(start, str(reading.path))
         yield from found(reading, columns).records(stream)
 
 
