@@ -64,6 +64,10 @@ class Portion:
     weight: Fraction = Fraction(1)
 
     @property
+    def names(self) -> str:
+        return " with ".join(str(path) for path in self.files)
+
+    @property
     def all_files(self) -> tuple[Path, ...]:
         return (*self.files, *self.annotations.values())
 
@@ -132,12 +136,11 @@ class Pairs:
                     continue
                 kept += 1
                 yield Pair(tally.read, annotated, Line(str(record.target)))
-            names = " with ".join(str(path) for path in portion.files)
             if tally.read == before:
-                raise UsageError(f"{names} is empty: give a file with pairs.")
+                raise UsageError(f"{portion.names} is empty: give a file with pairs.")
             if not kept:
                 count = tally.read - before
-                raise UsageError(f"{names} has no usable line: all {count:,} were skipped.")
+                raise UsageError(f"{portion.names} has no usable line: all {count:,} were skipped.")
             tally.add(kept, readings)
         self.report = tally.report()
 

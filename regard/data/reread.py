@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 import weakref
+from collections import deque
 from collections.abc import Iterator
 from contextlib import ExitStack
 from itertools import islice
 from tempfile import SpooledTemporaryFile
 from typing import Optional
 
-from regard.data.corpus import Pairs, Report
+from regard.data.corpus import Pairs, Portion, Report
 from regard.data.line import Line, Pair
 
 MAX_MEMORY = 1 << 28
@@ -64,16 +65,23 @@ class Reread:
                 number, source, target = json.loads(line)
                 yield Pair(number, _line(source), _line(target))
 
+    def portions(self) -> Iterator[tuple[Portion, Iterator[Pair]]]:
+        """The pairs of each portion, of which not all have to be taken."""
+        pairs = iter(self)
+        for portion, kept in zip(self._pairs.portions, self.report.kept_of, strict=True):
+            own = islice(pairs, kept)
+            yield portion, own
+            deque(own, maxlen=0)
+
     def weighted(self) -> Iterator[Pair]:
         """What an epoch has: each pair as often as the weight of its files says.
 
         Of a weight with a fraction, pairs spread evenly over the files make up for the fraction:
         n pairs with the weight w are n * w in all, rounded up.
         """
-        pairs = iter(self)
-        for portion, kept in zip(self._pairs.portions, self.report.kept_of, strict=True):
+        for portion, pairs in self.portions():
             times, parts = portion.weight.as_integer_ratio()
-            for index, pair in enumerate(islice(pairs, kept)):
+            for index, pair in enumerate(pairs):
                 copies = -(-(index + 1) * times // parts) + (-index * times // parts)
                 for _ in range(copies):
                     yield pair

@@ -9,7 +9,7 @@ from typing import Any, Optional
 
 import numpy as np
 
-from regard.data.doctor import Examiner, Overlap, Profile
+from regard.data.doctor import Examiner, Overlap, Profile, look_swapped
 from regard.data.line import Pair
 from regard.data.parallel import Parallel, PathLike
 from regard.data.reread import Reread
@@ -63,6 +63,7 @@ def read_data(
     with display.waiting("reading the data"):
         examination = _examine(training).examination()
         notes = [*training.report.sentences(), *examination.warnings]
+        notes += _swapped_portions(training, examination.profile)
         if validation is not None:
             examiner = _examine(validation)
             notes += validation.report.sentences()
@@ -75,6 +76,18 @@ def _examine(pairs: Reread) -> Examiner:
     for pair in pairs.first():
         examiner.add(pair)
     return examiner
+
+
+def _swapped_portions(training: Reread, profile: Profile) -> list[str]:
+    """A warning for each portion that looks swapped beside the others; both directions may be
+    wanted."""
+    if len(training.report.kept_of) == 1:
+        return []
+    return [
+        f"The source and target of {portion.names} look swapped in comparison with the other files."
+        for portion, pairs in training.portions()
+        if look_swapped(profile, pairs)
+    ]
 
 
 def prepare(
