@@ -374,3 +374,11 @@ def test_forests_of_many_words_are_checked_in_linear_time() -> None:
     for below, above in pairwise(order):
         heads[below - 1] = above
     DependencyTree.check(heads, count, "here")
+
+
+def test_words_of_a_line_of_spaces_are_found_in_one_pass() -> None:
+    """Every start tried anew would take minutes."""
+    spaces = " " * 100_000
+    lines = [spaces, f"{spaces}a{spaces}b", f"a{spaces}"]
+    found = encode_words(lines, lambda words: [[len(word)] for word in words])
+    assert found == [[], [[100_001], [100_001]], [[100_001]]]
