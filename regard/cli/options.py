@@ -17,24 +17,27 @@ if TYPE_CHECKING:
 
 Source = Annotated[
     Optional[list[Path]],
-    typer.Option(help="Source text, one sentence per line; repeat it for several files."),
+    typer.Option(
+        metavar="FILE", help="Source text, one sentence per line; repeat it for several files."
+    ),
 ]
 Target = Annotated[
     Optional[list[Path]],
-    typer.Option(help="Target text, line by line; the only text of a language model."),
+    typer.Option(
+        metavar="FILE", help="Target text, line by line; the only text of a language model."
+    ),
 ]
 PairsFiles = Annotated[
     Optional[list[Path]],
-    typer.Option(help="Files of pairs instead: TSV, CSV, JSON lines, TMX or XLIFF."),
+    typer.Option(
+        metavar="FILE", help="Files of pairs instead: TSV, CSV, JSON lines, TMX or XLIFF."
+    ),
 ]
-TreesFiles = Annotated[
-    Optional[list[Path]],
-    typer.Option(help="For models that read trees: the head of each source word, 0 for a root."),
-]
-TreesFile = Annotated[
-    Optional[Path],
-    typer.Option(help="For models that read trees: the head of each source word, 0 for a root."),
-]
+_TREES = typer.Option(
+    metavar="FILE", help="For models that read trees: the head of each source word, 0 for a root."
+)
+TreesFiles = Annotated[Optional[list[Path]], _TREES]
+TreesFile = Annotated[Optional[Path], _TREES]
 ColumnNames = Annotated[
     Optional[str],
     typer.Option(
@@ -46,7 +49,7 @@ Weights = Annotated[
     Optional[str],
     typer.Option(
         metavar="NUMBERS",
-        help="Times that an epoch has each pair of each training file, such as 1,3.",
+        help="How often an epoch has the pairs of each training file, such as 1,3.",
     ),
 ]
 RunFolder = Annotated[Path, typer.Argument(metavar="RUN", help="Folder of a trained run.")]

@@ -193,7 +193,7 @@ def _check_same_data(run: Run, before: Any, now: dict[str, list[str]]) -> None:
         files = [part for part in ("train", "valid") if part in changed]
         what = f"{' and '.join(files)} files" if files else " and ".join(changed)
         raise UsageError(
-            f"{run.path} was started with other data (the {what} differ): give the same files to "
+            f"{run.path} was started with other data (the {what} differ): give the same again to "
             "resume it, or another --run to start a new run."
         )
 

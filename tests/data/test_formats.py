@@ -241,6 +241,7 @@ def test_json_that_does_not_fit_is_refused(
 def test_the_suffix_counts_before_that_of_compression(tmp_path: Path) -> None:
     content = gzip.compress(b'en,de\n"a,b",c\n')
     assert texts(opened(tmp_path / "a.csv.gz", content)) == [("a,b", "c")]
+    assert texts(opened(tmp_path / "a.CSV", "\n\nen,de\na,b\n")) == [("a", "b")]
     assert texts(opened(tmp_path / "a.tsv", '{"a": 1}\t<b>\n')) == [('{"a": 1}', "<b>")]
 
 

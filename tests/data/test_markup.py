@@ -222,6 +222,7 @@ def bomb() -> str:
         (TMX.encode().replace(b"boat", b"bo\xfft"), "a.tmx:9 is not well-formed XML"),
         (memory("<x>" * 1_000 + "</x>" * 1_000), "a.tmx:2 has more than 200 elements inside"),
         (memory(f"<!-- {'x' * 9_000_000} -->"), "has a tag or a comment of more than 4 MB"),
+        (TMX.replace("UTF-8", "klingon"), "unknown encoding"),
         (memory(), "a.tmx has no unit in two languages: its languages are none"),
         ('<?xml version="1.0"?>\n<html/>', "is not TMX"),
         ("", "is not well-formed XML (no element found)"),

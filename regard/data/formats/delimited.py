@@ -95,8 +95,8 @@ class Csv(Format):
 
     def records(self, stream: io.BufferedReader) -> Iterator[Record]:
         rows = self._rows(stream)
-        _, header = next(rows, (1, []))
-        if not header:
+        header = next((cells for _, cells in rows if cells), None)
+        if header is None:
             return
         chosen = self._chosen(header)
         for line, cells in rows:
