@@ -67,6 +67,7 @@ def test_quotation_marks_are_text_in_tsv(tmp_path: Path) -> None:
         ("1\ta\tb\n", "1,4", "a.tsv:1 has no column '4': its columns are 1, a, b; choose two"),
         ("1\ta\tb\n", "0,1", "a.tsv:1 has no column '0'"),
         ("id\ten\tde\n1\ta\tb\n2\ta\n", "en,de", "a.tsv:3 has 2 columns, but the first row has 3"),
+        ("a\tb\nc\td\te\n", None, "a.tsv:2 has 3 columns, but the first row has 2"),
         ("a\tb\tc\n", None, "a.tsv:1 has 3 columns: write source and target with one tab"),
     ],
 )
@@ -105,7 +106,8 @@ def test_csv_of_two_columns_needs_no_choice_and_its_header_is_noted(tmp_path: Pa
 
 @pytest.mark.parametrize("mark", [";", "\t", ","])
 def test_csv_of_other_delimiters(mark: str, tmp_path: Path) -> None:
-    content = f'"a,b;c\td"{mark}en{mark}de\n1{mark}"x{mark}y"{mark}z\n'
+    others = "".join(each * 5 for each in ",;\t" if each != mark)
+    content = f'"a{others}b"{mark}en{mark}de\n1{mark}"x{mark}y"{mark}z\n'
     assert texts(opened(tmp_path / "a.csv", content, "en,3")) == [(f"x{mark}y", "z")]
 
 

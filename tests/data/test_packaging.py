@@ -190,7 +190,9 @@ def test_what_is_not_text_is_called_by_its_name(content: bytes, said: str, tmp_p
     assert said in str(caught.value)
 
 
-@pytest.mark.parametrize("text", ["BZh9 is here", "PAR1 is a gene", "LZIP it", "PK", "7zip", "a\0b"])
+@pytest.mark.parametrize(
+    "text", ["BZh9 is here", "PAR1 is a gene", "LZIP it", "PK", "7zip", "a\0b"]
+)
 def test_text_that_begins_like_something_else_is_text(text: str, tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text(f"{text}\nmore\n")
     assert list(read_plain(tmp_path / "a.txt")) == [text, "more"]
