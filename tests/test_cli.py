@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import io
 import json
+import lzma
 import subprocess
 import sys
 from pathlib import Path
@@ -68,7 +69,9 @@ def test_files_instead_of_standard_streams(regard: Any, folder: Path, tmp_path: 
     plain = regard("translate", folder / "able", stdin=source.read_bytes())
     packed = tmp_path / "packed"
     packed.write_bytes(gzip.compress(source.read_bytes()))
-    for name in (source, packed):
+    also = tmp_path / "also"
+    also.write_bytes(lzma.compress(source.read_bytes()))
+    for name in (source, packed, also):
         result = regard("translate", folder / "able", "--input", name, "--output", tmp_path / "o")
         assert (result.code, result.out) == (0, "")
         assert (tmp_path / "o").read_text() == plain.out

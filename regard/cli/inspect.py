@@ -8,14 +8,19 @@ from typing import Annotated, Optional
 import typer
 
 from regard.cli.options import (
+    ColumnNames,
     GoldFirst,
     GoldReversed,
     HeadNames,
     MethodName,
     Open,
     Output,
+    PairsFiles,
     RunFolder,
+    Source,
+    Target,
     TreesFile,
+    TreesFiles,
     say,
     show_page,
     writing,
@@ -51,7 +56,7 @@ def look(
         raise UsageError("Give one sentence, or a file of sentences with --input.")
     if (target is not None and text is None) or (targets is not None and input is None):
         raise UsageError("Give --target with a sentence, and --targets with --input.")
-    sentences = read_sentences(text or input, target or targets, annotated.annotations)
+    sentences = read_sentences(text or input, target or targets, annotated.beside())
     looks = look_at_all(experiment, sentences, beam, say)
     save_page(looks, output, f"regard look: {run.name}, {experiment.config.model.kind}")
     for each in looks:
@@ -61,9 +66,11 @@ def look(
 
 def align(
     run: RunFolder,
-    source: Annotated[Path, typer.Option(help="Source text, line by line.")],
-    target: Annotated[Path, typer.Option(help="Its translation, line by line.")],
-    trees: TreesFile = None,
+    source: Source = None,
+    target: Target = None,
+    pairs: PairsFiles = None,
+    trees: TreesFiles = None,
+    columns: ColumnNames = None,
     output: Output = None,
     attention_heads: HeadNames = None,
     method: MethodName = "grow-diag",
@@ -76,7 +83,14 @@ def align(
 ) -> None:
     """Write the word alignment of each pair in Pharaoh format: 0-0 1-2 ..."""
     from regard.data.parallel import Parallel
-    from regard.inspection.aligning import GoldFile, align, choose_for, heads_for, read_pairs
+    from regard.inspection.aligning import (
+        GoldFile,
+        align,
+        check_pairs,
+        choose_for,
+        heads_for,
+        read_pairs,
+    )
     from regard.inspection.alignment import find_method
     from regard.metrics.alignment import pharaoh
     from regard.runs.folder import Run
@@ -86,10 +100,9 @@ def align(
         raise UsageError("Give --attention-heads to name them or --choose to find them, not both.")
     by = find_method(method)
     experiment = Run.open(run)
-    data = Parallel(source, target, trees=trees)
+    data = Parallel(source, target, pairs, trees, columns)
     data.check_read_by(experiment.config.annotations)
-    for _ in read_pairs(data):
-        pass  # everything is checked before anything is aligned
+    check_pairs(data, say)
     predictor = load_predictor(experiment, say=say)
     if choose is not None:
         gold = GoldFile(choose, gold_first, gold_reversed).read()

@@ -10,14 +10,16 @@ import typer
 
 from regard.cli.options import (
     AsJson,
+    ColumnNames,
     Lowercase,
-    PairsFile,
+    PairsFiles,
     RunFolder,
     Settings,
     Source,
     Target,
     Tokenize,
-    TreesFile,
+    TreesFiles,
+    Weights,
     print_json,
     say,
     text_metrics,
@@ -34,12 +36,15 @@ def train(
     ] = None,
     source: Source = None,
     target: Target = None,
-    pairs: PairsFile = None,
-    trees: TreesFile = None,
+    pairs: PairsFiles = None,
+    trees: TreesFiles = None,
+    columns: ColumnNames = None,
+    weights: Weights = None,
     valid_source: Source = None,
     valid_target: Target = None,
-    valid_pairs: PairsFile = None,
-    valid_trees: TreesFile = None,
+    valid_pairs: PairsFiles = None,
+    valid_trees: TreesFiles = None,
+    valid_columns: ColumnNames = None,
     tokenizer: Annotated[
         Optional[Path],
         typer.Option(help="Use the tokenizer of another run, or a SentencePiece model."),
@@ -69,11 +74,12 @@ def train(
     from regard.data.parallel import Parallel
     from regard.runs import train as experiment
 
+    of_valid = valid_columns or (columns if valid_pairs else None)
     experiment.train(
         recipe,
-        Parallel(source, target, pairs, trees),
+        Parallel(source, target, pairs, trees, columns, weights),
         run=run,
-        valid=Parallel(valid_source, valid_target, valid_pairs, valid_trees),
+        valid=Parallel(valid_source, valid_target, valid_pairs, valid_trees, of_valid),
         tokenizer=tokenizer,
         steps=steps,
         epochs=epochs,
@@ -102,16 +108,20 @@ def ladder(
     ] = None,
     source: Source = None,
     target: Target = None,
-    pairs: PairsFile = None,
-    trees: TreesFile = None,
+    pairs: PairsFiles = None,
+    trees: TreesFiles = None,
+    columns: ColumnNames = None,
+    weights: Weights = None,
     valid_source: Source = None,
     valid_target: Target = None,
-    valid_pairs: PairsFile = None,
-    valid_trees: TreesFile = None,
+    valid_pairs: PairsFiles = None,
+    valid_trees: TreesFiles = None,
+    valid_columns: ColumnNames = None,
     test_source: Source = None,
     test_target: Target = None,
-    test_pairs: PairsFile = None,
-    test_trees: TreesFile = None,
+    test_pairs: PairsFiles = None,
+    test_trees: TreesFiles = None,
+    test_columns: ColumnNames = None,
     steps: Annotated[Optional[int], typer.Option(min=1, help="Updates per variant.")] = None,
     epochs: Annotated[Optional[float], typer.Option(help="Epochs per variant.")] = None,
     minutes: Annotated[
@@ -127,12 +137,14 @@ def ladder(
     from regard.data.parallel import Parallel
     from regard.ladders.ladder import ladder
 
+    of_valid = valid_columns or (columns if valid_pairs else None)
+    of_test = test_columns or (columns if test_pairs else None)
     results = ladder(
         variants or [],
-        Parallel(source, target, pairs, trees),
+        Parallel(source, target, pairs, trees, columns, weights),
         output=output,
-        valid=Parallel(valid_source, valid_target, valid_pairs, valid_trees),
-        test=Parallel(test_source, test_target, test_pairs, test_trees),
+        valid=Parallel(valid_source, valid_target, valid_pairs, valid_trees, of_valid),
+        test=Parallel(test_source, test_target, test_pairs, test_trees, of_test),
         steps=steps,
         epochs=epochs,
         minutes=minutes,

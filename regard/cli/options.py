@@ -16,18 +16,41 @@ if TYPE_CHECKING:
     from regard.metrics.text import TextMetrics
 
 Source = Annotated[
-    Optional[Path], typer.Option(help="Source text, one sentence per line, plain or gzip.")
+    Optional[list[Path]],
+    typer.Option(
+        metavar="FILE", help="Source text, one sentence per line; repeat it for several files."
+    ),
 ]
 Target = Annotated[
-    Optional[Path],
-    typer.Option(help="Target text, line by line; the only file of a language model."),
+    Optional[list[Path]],
+    typer.Option(
+        metavar="FILE", help="Target text, line by line; the only text of a language model."
+    ),
 ]
-PairsFile = Annotated[
-    Optional[Path], typer.Option(help="One TSV file of source and target instead.")
+PairsFiles = Annotated[
+    Optional[list[Path]],
+    typer.Option(
+        metavar="FILE", help="Files of pairs instead: TSV, CSV, JSON lines, TMX or XLIFF."
+    ),
 ]
-TreesFile = Annotated[
-    Optional[Path],
-    typer.Option(help="For models that read trees: the head of each source word, 0 for a root."),
+_TREES = typer.Option(
+    metavar="FILE", help="For models that read trees: the head of each source word, 0 for a root."
+)
+TreesFiles = Annotated[Optional[list[Path]], _TREES]
+TreesFile = Annotated[Optional[Path], _TREES]
+ColumnNames = Annotated[
+    Optional[str],
+    typer.Option(
+        metavar="SOURCE,TARGET",
+        help="With --pairs: columns by name or number, keys, or languages, such as en,sv.",
+    ),
+]
+Weights = Annotated[
+    Optional[str],
+    typer.Option(
+        metavar="NUMBERS",
+        help="How often an epoch has the pairs of each training file, such as 1,3.",
+    ),
 ]
 RunFolder = Annotated[Path, typer.Argument(metavar="RUN", help="Folder of a trained run.")]
 Output = Annotated[

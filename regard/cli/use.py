@@ -14,6 +14,7 @@ from regard.cli.options import (
     AsJson,
     BatchTokens,
     BeamWidth,
+    ColumnNames,
     GoldFirst,
     GoldReversed,
     HeadNames,
@@ -22,13 +23,14 @@ from regard.cli.options import (
     Lowercase,
     MethodName,
     Output,
-    PairsFile,
+    PairsFiles,
     RunFolder,
     Shortlist,
     Source,
     Target,
     Tokenize,
     TreesFile,
+    TreesFiles,
     Workers,
     counting,
     print_json,
@@ -81,8 +83,9 @@ def translate(
     shortlist: Shortlist = 0,
 ) -> None:
     """Translate lines, keeping order and empty lines; a language model continues each line."""
-    from regard.data.corpus import read_lines, read_plain
+    from regard.data.corpus import read_lines
     from regard.data.parallel import Parallel
+    from regard.data.text import read_plain
     from regard.inspection.aligning import align_for
     from regard.predict import WINDOW
     from regard.processes.cores import cores
@@ -100,7 +103,7 @@ def translate(
     asked = SearchOptions(best, beam, length_penalty, sample, *drawn)
     search = asked.search(experiment.config.search)
     Parallel(trees=trees).check_read_by(experiment.config.annotations)
-    lines, again = tee(read_lines(input or sys.stdin.buffer, Parallel(trees=trees).annotations))
+    lines, again = tee(read_lines(input or sys.stdin.buffer, Parallel(trees=trees).beside()))
     chosen = batch_tokens, workers or cores(), int8, shortlist
     predictor = load_predictor(experiment, search, *chosen, say=say)
     prefixes = read_plain(prefix) if prefix else None
@@ -135,8 +138,9 @@ def score(
     run: RunFolder,
     source: Source = None,
     target: Target = None,
-    pairs: PairsFile = None,
-    trees: TreesFile = None,
+    pairs: PairsFiles = None,
+    trees: TreesFiles = None,
+    columns: ColumnNames = None,
     output: Output = None,
 ) -> None:
     """Print log p(target | source) for each pair, or log p(target) for a language model.
@@ -146,7 +150,7 @@ def score(
     from regard.data.parallel import Parallel
     from regard.runs import evaluate as evaluation
 
-    scored = evaluation.score(run, Parallel(source, target, pairs, trees), say=say)
+    scored = evaluation.score(run, Parallel(source, target, pairs, trees, columns), say=say)
     with writing(output) as write:
         for total, count in scored:
             write(f"{total:.4f}" if count else "")
@@ -160,8 +164,9 @@ def evaluate(
     run: RunFolder,
     source: Source = None,
     target: Target = None,
-    pairs: PairsFile = None,
-    trees: TreesFile = None,
+    pairs: PairsFiles = None,
+    trees: TreesFiles = None,
+    columns: ColumnNames = None,
     beam: BeamWidth = None,
     length_penalty: LengthPenalty = None,
     lowercase: Lowercase = False,
@@ -197,7 +202,7 @@ def evaluate(
         searched = {"--beam": beam, "--length-penalty": length_penalty is not None}
         other = {"--shortlist": shortlist, "--alignments": alignments}
         refuse("with a language model", {**text, **searched, **other})
-    data = Parallel(source, target, pairs, trees)
+    data = Parallel(source, target, pairs, trees, columns)
     aligned: list[Score] = []
     if alignments is None:
         given = {"--method": method != "grow-diag", "--attention-heads": attention_heads}
@@ -234,8 +239,9 @@ def compare(
     ],
     source: Source = None,
     target: Target = None,
-    pairs: PairsFile = None,
-    trees: TreesFile = None,
+    pairs: PairsFiles = None,
+    trees: TreesFiles = None,
+    columns: ColumnNames = None,
     lowercase: Lowercase = False,
     tokenize: Tokenize = "13a",
     json: AsJson = False,
@@ -246,7 +252,7 @@ def compare(
     from regard.data.parallel import Parallel
     from regard.runs import evaluate as evaluation
 
-    data = Parallel(source, target, pairs, trees)
+    data = Parallel(source, target, pairs, trees, columns)
     rows = evaluation.compare(runs, data, metrics=text_metrics(lowercase, tokenize), say=say)
     if json:
         print_json([asdict(row) for row in rows])

@@ -6,16 +6,15 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from itertools import zip_longest
 from pathlib import Path
 from typing import Any, Optional
 
 import numpy as np
 from numpy.typing import NDArray
 
-from regard.data.corpus import annotate, read_plain
 from regard.data.line import Line, Sides
 from regard.data.parallel import Parallel
+from regard.data.text import read_plain
 from regard.data.words import Side
 from regard.errors import UsageError
 from regard.files import writing
@@ -42,6 +41,8 @@ from regard.nn.captured import Attention
 from regard.predict import Predictor
 from regard.runs.folder import Run
 from regard.runs.load import load_predictor
+
+_EMPTY = Line("")
 
 MOST_HEADS = 4
 """Heads whose mean is tried; each more costs a pass over all examples for every other head."""
@@ -192,21 +193,21 @@ def heads_for(
 
 
 def read_pairs(data: Parallel) -> Iterator[tuple[Line, Line]]:
-    """Every source line with its target, the empty ones too, so that line numbers stay.
+    """Every pair, with empty lines for each that cannot be used, so that line numbers stay."""
+    pairs, number = data.open(), 0
+    for pair in pairs:
+        yield from ((_EMPTY, _EMPTY) for _ in range(number + 1, pair.number))
+        yield pair.lines
+        number = pair.number
+    assert pairs.report is not None
+    yield from ((_EMPTY, _EMPTY) for _ in range(number, pairs.report.read))
 
-    The files are those of a `source` and a `target`.
-    """
-    if data.source is None or data.target is None or data.pairs is not None:
-        raise UsageError("Words are aligned in two files of lines: give --source and --target.")
-    source, target = Path(data.source), Path(data.target)
-    lines = annotate(read_plain(source), data.annotations)
-    for number, (line, text) in enumerate(zip_longest(lines, read_plain(target)), 1):
-        if line is None or text is None:
-            ended = source if line is None else target
-            raise UsageError(
-                f"{ended} ends before line {number}: give as many lines in both files."
-            )
-        yield line, Line(text)
+
+def check_pairs(data: Parallel, say: Callable[[str], None]) -> None:
+    """Read everything once, and say what was found, before anything is aligned."""
+    data.refuse_weights()
+    for note in data.open().check().sentences():
+        say(note)
 
 
 @dataclass(frozen=True)
@@ -262,8 +263,10 @@ def score_run(
     """How well the attention of a run aligns given translations, beside gold alignments."""
     by, run = find_method(method), Run.open(path)
     data.check_read_by(run.config.annotations)
-    if data.source is None or data.target is None:
-        raise UsageError("Gold alignments need their lines: give --source and --target with them.")
+    if not data:
+        raise UsageError(
+            "Gold alignments need their lines: give --source and --target with them, or --pairs."
+        )
     known, pairs = gold.read(), list(read_pairs(data))
     check_one_per_pair(known, pairs)
     predictor = load_predictor(run, say=say)

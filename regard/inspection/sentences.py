@@ -7,8 +7,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Optional, Union
 
-from regard.data.corpus import Beside, annotate, read_plain
+from regard.data.corpus import Beside, annotate
 from regard.data.line import Line
+from regard.data.text import read_plain
 from regard.errors import UsageError
 from regard.inspection.aligning import run_heads
 from regard.inspection.look import Look, look

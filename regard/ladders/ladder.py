@@ -12,7 +12,7 @@ from pydantic import TypeAdapter
 from regard.config import check
 from regard.data.doctor import examine, refuse_swapped
 from regard.data.line import Line
-from regard.data.parallel import NO_FILES, Parallel, PathLike
+from regard.data.parallel import NO_FILES, Parallel, PathLike, paths_of
 from regard.data.tokenizer import TokenizerSettings
 from regard.errors import Interrupted, RegardError, UsageError
 from regard.files import write_json
@@ -260,8 +260,8 @@ WHY_NOT_TEST = "it also chose the checkpoints, but no test files were given."
 
 
 def _names(data: Parallel) -> str:
-    given = [path for path in (data.source, data.target, data.pairs) if path is not None]
-    return " and ".join(Path(path).name for path in given)
+    given = [path for paths in (data.source, data.target, data.pairs) for path in paths_of(paths)]
+    return " and ".join(path.name for path in given)
 
 
 def _read_measurement(path: Path) -> Optional[Measurement]:

@@ -174,6 +174,7 @@ def _test_set(run: Run, data: Optional[Parallel], say: Callable[[str], None]) ->
     if not data:
         own = run.validation_pairs()
         return TestSet(own, len(own))
+    data.refuse_weights()
     pairs = run.config.pairs_of(data)
     usable = list(pairs)
     assert pairs.report is not None
