@@ -15,6 +15,7 @@ from regard.data.parallel import Parallel
 from regard.data.store import BatchSettings
 from regard.data.tokenizer import TokenizerSettings
 from regard.errors import UsageError
+from regard.messages import unknown
 from regard.metrics.table import Writes
 from regard.models import Architecture
 from regard.models.convolutional import ByteNetConfig, ConvolutionalConfig
@@ -268,5 +269,5 @@ RECIPES: dict[str, Callable[[], Config]] = {
 
 def find_recipe(name: str) -> Config:
     if name not in RECIPES:
-        raise UsageError(f"There is no recipe '{name}': choose one of {', '.join(RECIPES)}.")
+        raise UsageError(unknown("recipe", name, RECIPES))
     return RECIPES[name]()

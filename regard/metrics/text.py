@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from abc import abstractmethod
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,7 +21,7 @@ class TextMetrics(Settings):
     """How text is compared; the defaults are sacreBLEU's own, except that TER heeds case."""
 
     lowercase: bool = False
-    tokenize: str = Field(default="13a", pattern="^(13a|none|intl|char|zh|ja-mecab|ko-mecab)$")
+    tokenize: Literal["13a", "none", "intl", "char", "zh", "ja-mecab", "ko-mecab"] = "13a"
     bootstrap: int = Field(default=1000, ge=0)  # resamples for the confidence interval; 0: none
 
     @model_validator(mode="after")
