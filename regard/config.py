@@ -134,11 +134,17 @@ def _explain(error: ValidationError, kind: type[Settings]) -> str:
         return f"The settings of '{path}' have no kind: give '{path}.kind' too."
     if first["type"] == "missing":
         return f"The setting '{path}' is missing: give it a value."
-    reason = _reason(first["type"], context, first["msg"])
     if isinstance(first["input"], (dict, Settings)):
         settings = f"The settings of '{path}'" if path else "These settings"
-        return f"{settings} do not fit together: {reason}."
-    return f"The setting '{path}' cannot be {_show_input(first['input'])}: {reason}."
+        return f"{settings} do not fit together: {_reason(first['type'], context)}."
+    return f"The setting '{path}' {refusal(error)}."
+
+
+def refusal(error: ValidationError) -> str:
+    """What a value cannot be, and what to give instead."""
+    first = error.errors()[0]
+    reason = _reason(first["type"], first.get("ctx", {}))
+    return f"cannot be {_show_input(first['input'])}: {reason}"
 
 
 _REASONS = {
@@ -162,9 +168,9 @@ _REASONS = {
 """What to do, by the type of pydantic's error or how it begins."""
 
 
-def _reason(kind: str, context: Mapping[str, Any], message: str) -> str:
+def _reason(kind: str, context: Mapping[str, Any]) -> str:
     if kind == "value_error":
-        return str(context["error"]) if "error" in context else message
+        return str(context["error"])
     begins = (kind, kind.split("_")[0])
     sentence = next((_REASONS[each] for each in begins if each in _REASONS), "it does not fit here")
     return sentence.format_map({name: _plain(value) for name, value in context.items()})

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Optional
+from typing import Optional, Union
 
 from pydantic import Field, model_validator
 
@@ -267,7 +267,10 @@ RECIPES: dict[str, Callable[[], Config]] = {
 }
 
 
-def find_recipe(name: str) -> Config:
+def find_recipe(name: Union[str, Config]) -> Config:
+    """The config of a recipe; a complete config is its own."""
+    if isinstance(name, Config):
+        return name
     if name not in RECIPES:
         raise UsageError(unknown("recipe", name, RECIPES))
     return RECIPES[name]()

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Optional
 import typer
 
 from regard.errors import UsageError
+from regard.messages import counted
 
 if TYPE_CHECKING:
     from regard.metrics.text import TextMetrics
@@ -111,7 +112,7 @@ def counting(wanted: bool) -> Iterator[Callable[[int], None]]:
 
         def show(lines: int) -> None:
             if lines % 100 == 0:
-                status.update(f"translated {lines:,} lines")
+                status.update(f"translated {counted(lines, 'line')}")
 
         yield show
 

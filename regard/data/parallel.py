@@ -8,6 +8,7 @@ from typing import Optional, Union
 
 from regard.data.annotations import Annotation, DependencyTree, Kinds
 from regard.data.corpus import Pairs
+from regard.data.languages import Languages
 from regard.errors import UsageError
 
 PathLike = Union[str, Path]
@@ -17,13 +18,18 @@ PathLike = Union[str, Path]
 class Parallel:
     """Parallel text: two files of lines, or one TSV file of pairs; a language model's target alone.
 
-    `trees` is for models that read the dependency tree of each source line.
+    `trees` is for models that read the dependency tree of each source line. `languages` are the
+    tags of source and target, such as ("en", "zh-Hant"); a run keeps those it was trained on.
     """
 
     source: Optional[PathLike] = None
     target: Optional[PathLike] = None
     pairs: Optional[PathLike] = None
     trees: Optional[PathLike] = None
+    languages: tuple[Optional[str], Optional[str]] = (None, None)
+
+    def __post_init__(self) -> None:
+        Languages.of(*self.languages)  # refuses what is not a tag
 
     def __bool__(self) -> bool:
         """Whether there is any file."""

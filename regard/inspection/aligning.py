@@ -29,6 +29,7 @@ from regard.inspection.alignment import (
     find_method,
     links,
 )
+from regard.messages import counted
 from regard.metrics.alignment import (
     Gold,
     Links,
@@ -48,7 +49,11 @@ MOST_HEADS = 4
 
 
 def align(
-    predictor: Predictor, pairs: Iterable[Sides], heads: AttentionHeads, method: Method
+    predictor: Predictor,
+    pairs: Iterable[Sides],
+    heads: AttentionHeads,
+    method: Method,
+    workers: int = 1,
 ) -> Iterator[Links]:
     """Links (source word, target word) from 0 of each pair, in order; none where a side is empty.
 
@@ -59,7 +64,7 @@ def align(
         weights = heads.mean(attention.cross)
         return links(between_words(weights, source, target, heads.moment), method)
 
-    return predictor.attend(pairs, read, frozenset())
+    return predictor.attend(pairs, read, frozenset(), workers)
 
 
 @dataclass(frozen=True)
@@ -234,7 +239,8 @@ class GoldFile:
 def check_one_per_pair(gold: Sequence[Gold], pairs: Sequence[Sides]) -> None:
     if len(pairs) != len(gold):
         raise UsageError(
-            f"The gold has {len(gold)} lines for {len(pairs)} pairs: give one per pair."
+            f"The gold has {counted(len(gold), 'line')} for {counted(len(pairs), 'pair')}: "
+            "give one per pair."
         )
 
 

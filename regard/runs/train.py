@@ -5,30 +5,34 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
-from typing import Optional
+from typing import Optional, Union
 
 from regard.config import check, differences, override
 from regard.data.parallel import Parallel, PathLike
 from regard.data.store import Batches
 from regard.drawing.curves import save_curves
 from regard.errors import Interrupted, RegardError, UsageError
+from regard.messages import counted
+from regard.processes.limit import check_count
 from regard.processes.memory import bounded_memory
 from regard.processes.peers import with_peers
 from regard.processes.ranks import Ranks
 from regard.recipes import Config, find_recipe
 from regard.runs.folder import Run
 from regard.runs.identity import check_matches, identity
+from regard.runs.languages import save_languages
 from regard.runs.load import build_model
 from regard.runs.plan import plan_processes, plan_steps
 from regard.runs.prepare import prepare, read_data
 from regard.runs.validate import validator
+from regard.training.board import check_log, logged
 from regard.training.display import Display
 from regard.training.records import Records
 from regard.training.trainer import Trainer
 
 
 def train(
-    recipe: Optional[str] = None,
+    recipe: Optional[Union[str, Config]] = None,
     data: Optional[Parallel] = None,
     *,
     run: PathLike,
@@ -38,14 +42,17 @@ def train(
     epochs: Optional[float] = None,
     minutes: Optional[float] = None,
     settings: Sequence[str] = (),
+    log: Optional[str] = None,
     quiet: bool = False,
 ) -> Run:
     """Train a recipe on parallel text into a run folder; an existing run is resumed.
 
     A language model is trained on a target alone. Without `valid`, some pairs are held out.
-    With `run` alone, an existing run is resumed from its folder.
+    With `run` alone, an existing run is resumed from its folder. With log="tensorboard", the
+    curves are written for TensorBoard as well.
     """
     path = Path(run)
+    check_log(log)
     with Ranks.join() as ranks:
         display = Display(quiet=quiet or not ranks.first)
         if not ranks.first:
@@ -56,6 +63,7 @@ def train(
                 prepared = _prepared(path, config, data, valid, tokenizer, display)
                 experiment = stack.enter_context(prepared)
                 processes = plan_processes(experiment)
+            stack.enter_context(logged(experiment.journal, path / "tensorboard", log))
             together = stack.enter_context(with_peers(ranks, path, processes))
             together.broadcast([READY])
             return train_rank(experiment, together, display)
@@ -115,6 +123,7 @@ def _prepared(
             if checked is None and data:
                 checked = read_data(run.config, data, valid, display)
             prepare(run, checked, tokenizer, display)
+            save_languages(run, data, display.note)
             checked = None  # may hold the whole text, which training does not need
             yield run
     except UsageError:
@@ -124,7 +133,7 @@ def _prepared(
 
 
 def _config(
-    recipe: Optional[str],
+    recipe: Optional[Union[str, Config]],
     steps: Optional[int],
     epochs: Optional[float],
     minutes: Optional[float],
@@ -144,6 +153,7 @@ def _config(
     config = override(find_recipe(recipe), settings)
     if given:
         config = check(Config, {**config.model_dump(mode="json"), "budget": given})
+    check_count(config.training.processes or 1, "training.processes")
     return config
 
 
@@ -170,7 +180,7 @@ def train_rank(run: Run, ranks: Ranks, display: Display) -> Run:
             save_curves(run.path / "curves.svg", run.journal.curves(), "step")
         if progress.finished:
             display.note(
-                f"Trained {progress.step:,} steps; best at step {progress.best_step:,}. "
+                f"Trained {counted(progress.step, 'step')}; best at step {progress.best_step:,}. "
                 f"The curves are in {run.path / 'curves.svg'}."
             )
     if trainer.signals.number is not None and not progress.finished:
@@ -213,6 +223,7 @@ def _announce(run: Run, trainer: Trainer) -> None:
     else:
         size = sum(parameter.numel() for parameter in trainer.model.parameters())
         note(
-            f"Training {run.config.model.kind} of {size:,} parameters on "
-            f"{len(run.store('train')):,} pairs for {trainer.steps:,} steps into {run.path}."
+            f"Training {run.config.model.kind} of {counted(size, 'parameter')} on "
+            f"{counted(len(run.store('train')), 'pair')} for {counted(trainer.steps, 'step')} into "
+            f"{run.path}."
         )

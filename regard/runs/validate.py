@@ -15,6 +15,7 @@ from regard.models.base import Model
 from regard.nn.fast.prepare import prepare_for_search
 from regard.predict import Predictor
 from regard.runs.folder import Run
+from regard.runs.languages import validation_metrics
 from regard.runs.snapshot import SENTENCES, save_snapshot, snapshot
 from regard.training.trainer import Scores
 
@@ -30,6 +31,7 @@ def validator(run: Run, sides: Tokenizers) -> Callable[[Model, int], Scores]:
     pairs = run.validation_pairs(wanted)
     references = [pair.target.text for pair in pairs]
     greedy = run.config.search.quick()
+    metrics = validation_metrics(run)
     if not run.config.reads_source:  # the first words are what it continues
         begun = [Line(" ".join(line.split()[:3])) for line in references]
         pairs = [pair._replace(source=line) for pair, line in zip(pairs, begun, strict=True)]
@@ -49,7 +51,8 @@ def validator(run: Run, sides: Tokenizers) -> Callable[[Model, int], Scores]:
         outputs = predictor([pair.source for pair in pairs])
         if settings.metric != LOSS:
             texts = [pair.source.text for pair in pairs]
-            scores[settings.metric] = quick_score(settings.metric, texts, outputs, references)
+            found = quick_score(settings.metric, texts, outputs, references, metrics)
+            scores[settings.metric] = found
         with suppress(OSError):  # a full disk is reported when a checkpoint is saved
             save_snapshot(run, step, snapshot(predictor, pairs[:SENTENCES], outputs[:SENTENCES]))
         return scores
