@@ -16,6 +16,7 @@ from regard.cli.options import (
     Output,
     RunFolder,
     TreesFile,
+    Workers,
     say,
     show_page,
     writing,
@@ -73,18 +74,20 @@ def align(
     ] = None,
     gold_first: GoldFirst = 0,
     gold_reversed: GoldReversed = False,
+    workers: Workers = None,
 ) -> None:
-    """Write the word alignment of each pair in Pharaoh format: 0-0 1-2 ..."""
+    """Write the word alignment of each pair as 0-0 1-2 (Pharaoh format)."""
     from regard.data.parallel import Parallel
     from regard.inspection.aligning import GoldFile, align, choose_for, heads_for, read_pairs
     from regard.inspection.alignment import find_method
     from regard.metrics.alignment import pharaoh
+    from regard.processes.limit import worker_count
     from regard.runs.folder import Run
     from regard.runs.load import load_predictor
 
     if attention_heads is not None and choose is not None:
         raise UsageError("Give --attention-heads to name them or --choose to find them, not both.")
-    by = find_method(method)
+    by, processes = find_method(method), worker_count(workers)
     experiment = Run.open(run)
     data = Parallel(source, target, trees=trees)
     data.check_read_by(experiment.config.annotations)
@@ -97,7 +100,7 @@ def align(
     else:
         heads = heads_for(experiment, predictor, attention_heads, say)
     with writing(output) as write:
-        for links in align(predictor, read_pairs(data), heads, by):
+        for links in align(predictor, read_pairs(data), heads, by, processes):
             write(pharaoh(links))
 
 

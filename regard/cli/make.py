@@ -7,6 +7,7 @@ from typing import Annotated, Optional
 
 import typer
 
+from regard.cli.completion import complete_recipe
 from regard.cli.options import (
     AsJson,
     Lowercase,
@@ -14,22 +15,37 @@ from regard.cli.options import (
     RunFolder,
     Settings,
     Source,
+    SourceLanguage,
     Target,
+    TargetLanguage,
     Tokenize,
     TreesFile,
+    Workers,
     print_json,
+    refuse,
     say,
     text_metrics,
 )
+from regard.cli.tables import print_facts
 from regard.errors import RegardError, UsageError
+from regard.messages import counted
 
 
 def train(
     recipe: Annotated[
-        Optional[str], typer.Argument(help="What to train: 'regard recipes' lists them.")
+        Optional[str],
+        typer.Argument(
+            metavar="RECIPE",
+            help="What to train: 'regard recipes' lists them.",
+            autocompletion=complete_recipe,
+        ),
     ] = None,
     run: Annotated[
         Optional[Path], typer.Option(help="Folder for everything about this run.")
+    ] = None,
+    config: Annotated[
+        Optional[Path],
+        typer.Option(help="TOML file of settings, as 'regard info RUN --config' prints it."),
     ] = None,
     source: Source = None,
     target: Target = None,
@@ -39,6 +55,8 @@ def train(
     valid_target: Target = None,
     valid_pairs: PairsFile = None,
     valid_trees: TreesFile = None,
+    source_language: SourceLanguage = None,
+    target_language: TargetLanguage = None,
     tokenizer: Annotated[
         Optional[Path],
         typer.Option(help="Use the tokenizer of another run, or a SentencePiece model."),
@@ -55,17 +73,23 @@ def train(
     ] = None,
     seed: Annotated[Optional[int], typer.Option(min=0, help="Random seed.")] = None,
     settings: Settings = None,
-    quiet: Annotated[bool, typer.Option(help="Print only errors.")] = False,
+    log: Annotated[
+        Optional[str],
+        typer.Option(metavar="tensorboard", help="Write the curves for TensorBoard as well."),
+    ] = None,
+    quiet: Annotated[bool, typer.Option("--quiet", help="Print only errors.")] = False,
 ) -> None:
-    """Train a model on your own files; the same command resumes a run that was stopped."""
+    """Train a model on your own files; run the command again to resume."""
     if run is None:
         raise UsageError("Give a folder for the run: --run FOLDER.")
     from regard.data.parallel import Parallel
     from regard.runs import train as experiment
+    from regard.runs.config_file import read_config
 
+    languages = (source_language, target_language)
     experiment.train(
-        recipe,
-        Parallel(source, target, pairs, trees),
+        recipe if config is None else read_config(config, recipe),
+        Parallel(source, target, pairs, trees, languages=languages),
         run=run,
         valid=Parallel(valid_source, valid_target, valid_pairs, valid_trees),
         tokenizer=tokenizer,
@@ -73,6 +97,7 @@ def train(
         epochs=epochs,
         minutes=minutes,
         settings=[*_assign("save_every", save_every), *_assign("seed", seed), *(settings or [])],
+        log=log,
         quiet=quiet,
     )
 
@@ -91,6 +116,7 @@ def ladder(
             help="Recipes in order. NAME=RECIPE:path=value,path=value is a recipe with settings of "
             "its own: narrow=tiny:model.width=64,model.heads=2",
             show_default="from a fixed vector to the Transformer",
+            autocompletion=complete_recipe,
         ),
     ] = None,
     source: Source = None,
@@ -105,6 +131,8 @@ def ladder(
     test_target: Target = None,
     test_pairs: PairsFile = None,
     test_trees: TreesFile = None,
+    source_language: SourceLanguage = None,
+    target_language: TargetLanguage = None,
     steps: Annotated[Optional[int], typer.Option(min=1, help="Updates per variant.")] = None,
     epochs: Annotated[Optional[float], typer.Option(help="Epochs per variant.")] = None,
     minutes: Annotated[
@@ -113,27 +141,30 @@ def ladder(
     seed: Annotated[Optional[int], typer.Option(min=0, help="Random seed of all variants.")] = None,
     settings: Settings = None,
     lowercase: Lowercase = False,
-    tokenize: Tokenize = "13a",
-    quiet: Annotated[bool, typer.Option(help="Do not show the progress of training.")] = False,
+    tokenize: Tokenize = None,
+    workers: Workers = None,
+    quiet: Annotated[
+        bool, typer.Option("--quiet", help="Do not show the progress of training.")
+    ] = False,
 ) -> None:
-    """Train recipes one after the other and compare them in one table; resumable."""
+    """Train recipes one after the other and compare them in one table."""
     from regard.data.parallel import Parallel
-    from regard.ladders.ladder import ladder
+    from regard.ladders.ladder import Ladder, budget_of, run_ladder
+    from regard.ladders.variants import read_variants
 
-    results = ladder(
-        variants or [],
-        Parallel(source, target, pairs, trees),
-        output=output,
-        valid=Parallel(valid_source, valid_target, valid_pairs, valid_trees),
-        test=Parallel(test_source, test_target, test_pairs, test_trees),
-        steps=steps,
-        epochs=epochs,
-        minutes=minutes,
-        settings=[*_assign("seed", seed), *(settings or [])],
-        metrics=text_metrics(lowercase, tokenize),
-        quiet=quiet,
-        say=say,
+    languages = (source_language, target_language)
+    asked = Ladder(
+        read_variants(variants or []),
+        output,
+        Parallel(source, target, pairs, trees, languages=languages),
+        Parallel(valid_source, valid_target, valid_pairs, valid_trees),
+        Parallel(test_source, test_target, test_pairs, test_trees),
+        budget_of(steps, epochs, minutes),
+        (*_assign("seed", seed), *(settings or [])),
+        text_metrics(lowercase, tokenize),
+        workers,
     )
+    results = run_ladder(asked, quiet, say)
     say(f"The table is in {output / 'ladder.md'}; {output / 'ladder.html'} has the figure too.")
     if failed := [result.variant.name for result in results if result.measured is None]:
         raise RegardError(
@@ -142,21 +173,26 @@ def ladder(
         )
 
 
-def info(run: RunFolder, json: AsJson = False) -> None:
-    """Show what is in a run."""
+def info(
+    run: RunFolder,
+    config: Annotated[
+        bool, typer.Option("--config", help="Print the settings as TOML, for train --config.")
+    ] = False,
+    json: AsJson = False,
+) -> None:
+    """Show what is in a run: sizes, progress, scores and settings."""
+    from regard.runs.config_file import to_toml
     from regard.runs.facts import describe
     from regard.runs.folder import Run
 
-    facts = describe(Run.open(run), say)
-    if json:
-        print_json(facts)
-        return
-    config = facts.pop("config")
-    for name, value in facts.items():
-        typer.echo(f"{name.replace('_', ' ')}: {value}")
-    typer.echo("config:")
-    for section, values in config.items():
-        typer.echo(f"  {section}: {values}")
+    refuse("with --config", {"--json": json and config})
+    experiment = Run.open(run)
+    if config:
+        typer.echo(to_toml(experiment.config), nl=False)
+    elif json:
+        print_json(describe(experiment, say))
+    else:
+        print_facts(describe(experiment, say))
 
 
 def recipes() -> None:
@@ -168,22 +204,24 @@ def recipes() -> None:
 
 
 def corpus(
-    name: Annotated[str, typer.Argument(help="Which corpus: grammar or listops.")],
+    name: Annotated[
+        str, typer.Argument(metavar="CORPUS", help="Which corpus: grammar or listops.")
+    ],
     output: Annotated[Path, typer.Option(help="The folder to write to.")],
     pairs: Annotated[int, typer.Option(min=1, help="Training pairs.")] = 100_000,
-    seed: Annotated[int, typer.Option(min=0)] = 1,
+    seed: Annotated[int, typer.Option(min=0, help="Random seed.")] = 1,
 ) -> None:
-    """Write a corpus that ships with regard: train, valid and test files."""
+    """Write a built-in corpus: files to train, validate and test with."""
     from regard.corpora.registry import write_corpus
 
     write_corpus(name, output, pairs, seed)
-    say(f"Wrote {pairs:,} training pairs, and valid and test, to {output}.")
+    say(f"Wrote {counted(pairs, 'training pair')}, and valid and test, to {output}.")
 
 
 def demo(
     folder: Annotated[Path, typer.Option(help="Where to work.")] = Path("demo"),
 ) -> None:
-    """Train a small translator on the built-in corpus and show what it can do."""
+    """Train a small translator on the built-in corpus and show it at work."""
     from regard.demo import run_demo
 
     run_demo(folder)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Optional
 
 import typer
 
+from regard.cli.completion import complete_run, complete_setting
 from regard.errors import UsageError
 from regard.messages import counted
 
@@ -30,7 +31,10 @@ TreesFile = Annotated[
     Optional[Path],
     typer.Option(help="For models that read trees: the head of each source word, 0 for a root."),
 ]
-RunFolder = Annotated[Path, typer.Argument(metavar="RUN", help="Folder of a trained run.")]
+RunFolder = Annotated[
+    Path,
+    typer.Argument(metavar="RUN", help="Folder of a trained run.", autocompletion=complete_run),
+]
 Output = Annotated[
     Optional[Path], typer.Option(help="Write to this file instead of standard output.")
 ]
@@ -38,7 +42,10 @@ BeamWidth = Annotated[Optional[int], typer.Option(min=1, help="Beam size; 1 is g
 LengthPenalty = Annotated[
     Optional[float], typer.Option(min=0, help="Rank by log p / length^penalty.")
 ]
-Workers = Annotated[Optional[int], typer.Option(min=1, help="Processes; one per core by default.")]
+Workers = Annotated[
+    Optional[int],
+    typer.Option(min=1, help="Processes that share the work.", show_default="one per core"),
+]
 BatchTokens = Annotated[int, typer.Option(min=1, help="Source tokens per batch.")]
 Int8 = Annotated[
     bool, typer.Option("--int8", help="Eight-bit weights: less memory, slightly less exact.")
@@ -49,10 +56,28 @@ Shortlist = Annotated[
 ]
 Settings = Annotated[
     Optional[list[str]],
-    typer.Option("--set", metavar="PATH=VALUE", help="Change a setting: model.layers=6"),
+    typer.Option(
+        "--set",
+        metavar="PATH=VALUE",
+        help="Change a setting: model.layers=6",
+        autocompletion=complete_setting,
+    ),
 ]
 Lowercase = Annotated[bool, typer.Option(help="Ignore case when scoring.")]
-Tokenize = Annotated[str, typer.Option(help="sacreBLEU's tokenizer for BLEU: 13a, none, ...")]
+Tokenize = Annotated[
+    Optional[str],
+    typer.Option(
+        help="sacreBLEU's tokenizer for BLEU: 13a, none, intl, char, zh, ja-mecab or ko-mecab.",
+        show_default="by the target language, or else 13a",
+    ),
+]
+SourceLanguage = Annotated[
+    Optional[str], typer.Option(help="Language of the source: a tag such as en or pt-BR.")
+]
+TargetLanguage = Annotated[
+    Optional[str],
+    typer.Option(help="Language of the target, which decides how BLEU tokenizes it."),
+]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 HeadNames = Annotated[
     Optional[str],
@@ -75,7 +100,7 @@ def refuse(case: str, options: Mapping[str, object]) -> None:
             raise UsageError(f"{name} has no effect {case}; remove it.")
 
 
-def text_metrics(lowercase: bool, tokenize: str) -> TextMetrics:
+def text_metrics(lowercase: bool, tokenize: Optional[str]) -> TextMetrics:
     from regard.config import check
     from regard.metrics.text import TextMetrics
 

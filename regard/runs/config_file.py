@@ -58,11 +58,13 @@ def _merged(base: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, An
     for name, value in changes.items():
         before = merged.get(name)
         inside = isinstance(before, dict) and isinstance(value, dict) and name != "budget"
-        if inside and value.get("kind", before.get("kind")) == before.get("kind"):
-            merged[name] = _merged(before, value)
-        else:
-            merged[name] = value
+        merged[name] = _section(before, value) if inside else value
     return merged
+
+
+def _section(before: Any, changes: Any) -> dict[str, Any]:
+    same = changes.get("kind", before.get("kind")) == before.get("kind")
+    return _merged(before, changes) if same else dict(changes)
 
 
 def _sections(values: Mapping[str, Any], path: str) -> Iterator[str]:
