@@ -261,8 +261,10 @@ def test_comparing_runs_of_other_data_needs_files_but_not_the_same_tokenizer(
 
 def test_info_and_recipes(regard: Any, folder: Path) -> None:
     plain = regard("info", folder / "able")
-    assert "model: recurrent" in plain.lines
-    assert "trained to: 120" in plain.lines
+    shown = dict(line.split(maxsplit=1) for line in plain.lines if line)
+    assert shown["model"].strip() == "recurrent"
+    assert shown["trained"].strip() == "120 of 120 steps"
+    assert shown["model.width"].strip() == "32"
     told = json.loads(regard("info", folder / "able", "--json").out)
     assert told["config"]["model"]["width"] == 32
     names = [line.split()[0] for line in regard("recipes").lines]

@@ -63,7 +63,7 @@ Settings = Annotated[
         autocompletion=complete_setting,
     ),
 ]
-Lowercase = Annotated[bool, typer.Option(help="Ignore case when scoring.")]
+Lowercase = Annotated[bool, typer.Option("--lowercase", help="Ignore case when scoring.")]
 Tokenize = Annotated[
     Optional[str],
     typer.Option(
@@ -88,7 +88,10 @@ GoldFirst = Annotated[
     int, typer.Option(min=0, max=1, help="Index of the first word in the gold file: 0 or 1.")
 ]
 GoldReversed = Annotated[
-    bool, typer.Option(help="The gold file has target-source links instead of source-target.")
+    bool,
+    typer.Option(
+        "--gold-reversed", help="The gold file has target-source links instead of source-target."
+    ),
 ]
 Open = Annotated[bool, typer.Option("--open", help="Open the page in the browser.")]
 

@@ -59,7 +59,7 @@ def translate(
         int, typer.Option(min=1, help="Print an n-best list of this size, with scores.")
     ] = 1,
     length_penalty: LengthPenalty = None,
-    sample: Annotated[bool, typer.Option(help="Sample instead of searching.")] = False,
+    sample: Annotated[bool, typer.Option("--sample", help="Sample instead of searching.")] = False,
     temperature: Annotated[
         Optional[float],
         typer.Option(help="Sampling temperature; above 1 flattens the distribution."),

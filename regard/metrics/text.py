@@ -45,13 +45,14 @@ def installed(tokenizer: Tokenizer) -> bool:
     return True
 
 
-def _package(tokenizer: Tokenizer) -> str:
+def package(tokenizer: Tokenizer) -> str:
+    """The command that installs what a tokenizer needs."""
     return f"pip install 'sacrebleu[{tokenizer.partition('-')[0]}]'"
 
 
 def _check_installed(tokenizer: Optional[Tokenizer]) -> Optional[Tokenizer]:
     if tokenizer is not None and "-" in tokenizer and not installed(tokenizer):
-        raise ValueError(f"it is not installed; run {_package(tokenizer)}")
+        raise ValueError(f"it is not installed; run {package(tokenizer)}")
     return tokenizer
 
 
@@ -70,7 +71,7 @@ class TextMetrics(Settings):
         if not installed(tokenizer):
             raise UsageError(
                 f"BLEU of '{language}' text needs the tokenizer {tokenizer}: run "
-                f"{_package(tokenizer)}, or give --tokenize char."
+                f"{package(tokenizer)}, or give --tokenize char."
             )
         return self.changed(tokenize=tokenizer)
 

@@ -18,6 +18,7 @@ from regard.metrics.text import (
     TextMetrics,
     Tokenizer,
     installed,
+    package,
     tokenizer_for,
 )
 from regard.runs.folder import Run
@@ -42,20 +43,21 @@ def save_languages(run: Run, data: Optional[Parallel], note: Callable[[str], Non
     wanted = tokenizer_for(languages.target)
     used = before.get(VALIDATION)
     if used is None:
-        used = DEFAULT_TOKENIZER if run.checkpoints(note).steps() else _available(wanted)
+        begun = bool(run.checkpoints(note).steps())
+        used = DEFAULT_TOKENIZER if begun else wanted if installed(wanted) else FALLBACK
     facts = {"source": languages.source, "target": languages.target, VALIDATION: used}
     if facts == before:
         return
     run.save_facts(FACTS, facts)
     if used != wanted and run.config.training.metric == "bleu":
-        note(
-            f"BLEU during training uses the tokenizer {used}, and 'regard evaluate' {wanted}: "
-            "compare neither with the other."
-        )
+        note(_difference(used, wanted))
 
 
-def _available(tokenizer: Tokenizer) -> Tokenizer:
-    return tokenizer if installed(tokenizer) else FALLBACK
+def _difference(used: Tokenizer, wanted: Tokenizer) -> str:
+    sentence = f"BLEU during training uses the tokenizer {used}, and 'regard evaluate' {wanted}"
+    if installed(wanted):
+        return f"{sentence}: do not compare the two."
+    return f"{sentence}, which is not installed: run {package(wanted)}."
 
 
 def metrics_of(run: Run, metrics: TextMetrics, data: Optional[Parallel] = None) -> TextMetrics:
