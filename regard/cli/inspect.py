@@ -76,7 +76,7 @@ def align(
     gold_reversed: GoldReversed = False,
     workers: Workers = None,
 ) -> None:
-    """Write the word alignment of each pair as 0-0 1-2 (Pharaoh format)."""
+    """Write the word alignment of each pair, in Pharaoh format."""
     from regard.data.parallel import Parallel
     from regard.inspection.aligning import GoldFile, align, choose_for, heads_for, read_pairs
     from regard.inspection.alignment import find_method

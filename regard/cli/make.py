@@ -79,7 +79,10 @@ def train(
     ] = None,
     quiet: Annotated[bool, typer.Option("--quiet", help="Print only errors.")] = False,
 ) -> None:
-    """Train a model on your own files; run the command again to resume."""
+    """Train a model on your own files, or resume its training.
+
+    The same command resumes a run that was stopped; so does --run alone.
+    """
     if run is None:
         raise UsageError("Give a folder for the run: --run FOLDER.")
     from regard.data.parallel import Parallel
@@ -147,7 +150,10 @@ def ladder(
         bool, typer.Option("--quiet", help="Do not show the progress of training.")
     ] = False,
 ) -> None:
-    """Train recipes one after the other and compare them in one table."""
+    """Train recipes one after the other; compare them in a table.
+
+    The same command resumes it.
+    """
     from regard.data.parallel import Parallel
     from regard.ladders.ladder import Ladder, budget_of, run_ladder
     from regard.ladders.variants import read_variants
@@ -180,7 +186,7 @@ def info(
     ] = False,
     json: AsJson = False,
 ) -> None:
-    """Show what is in a run: sizes, progress, scores and settings."""
+    """Show what is in a run: sizes, scores and settings."""
     from regard.runs.config_file import to_toml
     from regard.runs.facts import describe
     from regard.runs.folder import Run
@@ -211,7 +217,7 @@ def corpus(
     pairs: Annotated[int, typer.Option(min=1, help="Training pairs.")] = 100_000,
     seed: Annotated[int, typer.Option(min=0, help="Random seed.")] = 1,
 ) -> None:
-    """Write a built-in corpus: files to train, validate and test with."""
+    """Write a built-in corpus: train, valid and test files."""
     from regard.corpora.registry import write_corpus
 
     write_corpus(name, output, pairs, seed)
@@ -221,7 +227,7 @@ def corpus(
 def demo(
     folder: Annotated[Path, typer.Option(help="Where to work.")] = Path("demo"),
 ) -> None:
-    """Train a small translator on the built-in corpus and show it at work."""
+    """Train a small translator on a built-in corpus, and show it."""
     from regard.demo import run_demo
 
     run_demo(folder)

@@ -196,10 +196,11 @@ def evaluate(
     gold_reversed: GoldReversed = False,
     json: AsJson = False,
 ) -> None:
-    """Print BLEU, chrF, TER, exact match and perplexity, with signatures.
+    """Print BLEU, chrF, TER, exact match and perplexity.
 
-    Without files the validation data of the run is used. A language model has a perplexity only.
-    With gold alignments, the error rate of the word alignments by attention is reported too.
+    Each has its signature. Without files the validation data of the run is used. A language model
+    has a perplexity only. With gold alignments, the error rate of the word alignments by attention
+    is reported too.
     """
     from regard.data.parallel import Parallel
     from regard.inspection.aligning import GoldFile, score_run
@@ -267,7 +268,7 @@ def compare(
     workers: Workers = None,
     json: AsJson = False,
 ) -> None:
-    """Test whether a run is significantly better, by paired bootstrap."""
+    """Test whether a run is better: paired bootstrap."""
     from dataclasses import asdict
 
     from regard.data.parallel import Parallel
