@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+import sys
 from pathlib import Path
 from typing import Any, Optional
 
@@ -23,8 +24,8 @@ from regard.runs.folder import Run
 @pytest.fixture
 def without_packages(monkeypatch: pytest.MonkeyPatch) -> None:
     """As where neither Japanese nor Korean is installed."""
-    monkeypatch.setitem(__import__("sys").modules, "MeCab", None)
-    monkeypatch.setitem(__import__("sys").modules, "mecab_ko", None)
+    monkeypatch.setitem(sys.modules, "MeCab", None)
+    monkeypatch.setitem(sys.modules, "mecab_ko", None)
 
 
 @pytest.fixture(scope="module")
