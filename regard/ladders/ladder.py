@@ -100,7 +100,6 @@ class Ladder:
     def check(self) -> None:
         """Refuse what cannot be right before anything is trained."""
         worker_count(self.workers)
-        self.metrics.for_language(self.data.languages[1])
         every = [
             *self.settings,
             *(setting for variant in self.variants for setting in variant.settings),
@@ -115,6 +114,8 @@ class Ladder:
                 raise UsageError(
                     f"{name} is a language model and translates nothing: leave it out."
                 )
+        if any(config.writes == "text" for config in configs.values()):
+            self.metrics.for_language(self.data.languages[1])
         seeds = {config.training.seed for config in configs.values()}
         if len(seeds) > 1 and not (self.valid or self.test):
             raise UsageError(
@@ -228,7 +229,7 @@ class Ladder:
         if kept is not None and kept.fingerprint == fingerprint(checkpoint, test_set, metrics):
             return kept
         say(f"Measuring {variant.name}.")
-        measured = measure(run, test_set, metrics, worker_count(self.workers), say)
+        measured = measure(run, test_set, metrics, say, worker_count(self.workers))
         path.parent.mkdir(exist_ok=True)
         write_json(path, asdict(measured))
         return measured

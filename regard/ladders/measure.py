@@ -137,7 +137,11 @@ def fingerprint(checkpoint: Checkpoint, test_set: TestSet, metrics: TextMetrics)
 
 
 def measure(
-    run: Run, test_set: TestSet, metrics: TextMetrics, workers: int, say: Callable[[str], None]
+    run: Run,
+    test_set: TestSet,
+    metrics: TextMetrics,
+    say: Callable[[str], None],
+    workers: int = 1,
 ) -> Measurement:
     """Every number of a trained run, on a test set with the annotations that it reads."""
     model, checkpoint = load_model(run, say)

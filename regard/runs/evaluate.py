@@ -107,11 +107,12 @@ def evaluate(
     experiment, processes = Run.open(Path(run)), worker_count(workers)
     table = metrics_for(experiment.config.writes, metrics_of(experiment, metrics, data))
     given = _with_references(experiment, _test_set(experiment, data, say), data, references)
+    if not experiment.config.reads_source:
+        scorer = load_predictor(experiment, workers=processes, int8=int8, say=say)
+        return _evaluate_language(scorer, given.references, say)
     predictor = load_predictor(
         experiment, search, workers=processes, int8=int8, shortlist=shortlist, say=say
     )
-    if not experiment.config.reads_source:
-        return _evaluate_language(predictor, given.references, say)
     outputs = predictor(given.sources)
     predictor.report_truncated(say)
     scored = list(predictor.score(given.sides))

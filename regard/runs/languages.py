@@ -61,7 +61,10 @@ def _difference(used: Tokenizer, wanted: Tokenizer) -> str:
 
 
 def metrics_of(run: Run, metrics: TextMetrics, data: Optional[Parallel] = None) -> TextMetrics:
-    """The metrics with the tokenizer that the target language needs, unless one was chosen."""
+    """The metrics with the tokenizer that the target language needs, unless one was chosen; only
+    translations are judged by BLEU."""
+    if not run.config.reads_source or run.config.writes != "text":
+        return metrics
     given = Languages(*data.languages) if data is not None else Languages()
     return metrics.for_language(given.or_else(languages_of(run)).target)
 
