@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Optional
 
@@ -49,7 +49,8 @@ def logged(journal: Journal, folder: Path, name: Optional[str]) -> Iterator[None
         yield
     finally:
         journal.mirror = None
-        board.close()
+        with suppress(OSError):  # a full disk is no reason to lose what was trained
+            board.close()
 
 
 class Board:
