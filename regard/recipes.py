@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Optional
+from typing import Optional, Union
 
 from pydantic import Field, model_validator
 
@@ -15,6 +15,7 @@ from regard.data.parallel import Parallel
 from regard.data.store import BatchSettings
 from regard.data.tokenizer import TokenizerSettings
 from regard.errors import UsageError
+from regard.messages import unknown
 from regard.metrics.table import Writes
 from regard.models import Architecture
 from regard.models.convolutional import ByteNetConfig, ConvolutionalConfig
@@ -280,7 +281,10 @@ RECIPES: dict[str, Callable[[], Config]] = {
 }
 
 
-def find_recipe(name: str) -> Config:
+def find_recipe(name: Union[str, Config]) -> Config:
+    """The config of a recipe; a complete config is its own."""
+    if isinstance(name, Config):
+        return name
     if name not in RECIPES:
-        raise UsageError(f"There is no recipe '{name}': choose one of {', '.join(RECIPES)}.")
+        raise UsageError(unknown("recipe", name, RECIPES))
     return RECIPES[name]()

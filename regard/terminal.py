@@ -15,8 +15,9 @@ def uncounted(items: int) -> None:
 
 
 @contextmanager
-def counting(text: str, total: Optional[int] = None) -> Iterator[Count]:
-    """Show on a terminal how much is done, and of how much if it is known; nothing elsewhere.
+def counting(text: str, total: Optional[int] = None, shown: bool = True) -> Iterator[Count]:
+    """Show on a terminal how much is done, and of how much if it is known; nothing elsewhere, or
+    if it is not to be `shown`.
 
     rich is imported here: most commands start faster without it.
     """
@@ -26,7 +27,7 @@ def counting(text: str, total: Optional[int] = None) -> Iterator[Count]:
     from rich.progress import TimeRemainingColumn as Remaining
 
     console = Console(stderr=True)
-    if not console.is_terminal:
+    if not (shown and console.is_terminal):
         yield uncounted
         return
     known = (BarColumn(bar_width=20), MofNCompleteColumn(), Elapsed(), TextColumn("left"))

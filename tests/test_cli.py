@@ -264,8 +264,10 @@ def test_comparing_runs_of_other_data_needs_files_but_not_the_same_tokenizer(
 
 def test_info_and_recipes(regard: Any, folder: Path) -> None:
     plain = regard("info", folder / "able")
-    assert "model: recurrent" in plain.lines
-    assert "trained to: 120" in plain.lines
+    shown = dict(line.split(maxsplit=1) for line in plain.lines if line)
+    assert shown["model"].strip() == "recurrent"
+    assert shown["trained"].strip() == "120 of 120 steps"
+    assert shown["model.width"].strip() == "32"
     told = json.loads(regard("info", folder / "able", "--json").out)
     assert told["config"]["model"]["width"] == 32
     names = [line.split()[0] for line in regard("recipes").lines]
@@ -485,7 +487,7 @@ def test_garbage_an_empty_file_and_endless_lines_on_standard_input(
     assert long.code == 0
     assert len(long.lines) == 2
     assert long.lines[1] == "BEE"
-    assert "Truncated 1 long lines to their first 1000 pieces" in long.err
+    assert "Truncated 1 long line to the first 1,000 pieces" in long.err
 
 
 def test_words_never_seen_and_odd_characters_are_translated_somehow(

@@ -15,7 +15,7 @@ LAYERS = (
     ("settings", "recipes", "training", "models"),
     ("search", "nn"),
     ("processes", "data", "metrics", "drawing", "corpora"),
-    ("terminal", "files", "config", "errors", ""),
+    ("terminal", "files", "config", "messages", "errors", ""),
 )
 """From the top down; within a layer a part may import those to its right."""
 

@@ -21,6 +21,7 @@ from regard.cli.options import (
     Target,
     TreesFile,
     TreesFiles,
+    Workers,
     say,
     show_page,
     writing,
@@ -80,8 +81,9 @@ def align(
     ] = None,
     gold_first: GoldFirst = 0,
     gold_reversed: GoldReversed = False,
+    workers: Workers = None,
 ) -> None:
-    """Write the word alignment of each pair in Pharaoh format: 0-0 1-2 ..."""
+    """Write the word alignment of each pair, in Pharaoh format."""
     from regard.data.parallel import Parallel
     from regard.inspection.aligning import (
         GoldFile,
@@ -93,12 +95,14 @@ def align(
     )
     from regard.inspection.alignment import find_method
     from regard.metrics.alignment import pharaoh
+    from regard.processes.limit import worker_count
     from regard.runs.folder import Run
     from regard.runs.load import load_predictor
+    from regard.terminal import counting
 
     if attention_heads is not None and choose is not None:
         raise UsageError("Give --attention-heads to name them or --choose to find them, not both.")
-    by = find_method(method)
+    by, processes = find_method(method), worker_count(workers)
     experiment = Run.open(run)
     data = Parallel(source, target, pairs, trees, columns)
     data.check_read_by(experiment.config.annotations)
@@ -109,8 +113,8 @@ def align(
         heads = choose_for(experiment, predictor, list(read_pairs(data)), by, gold, say)
     else:
         heads = heads_for(experiment, predictor, attention_heads, say)
-    with writing(output) as write:
-        for links in align(predictor, read_pairs(data), heads, by):
+    with writing(output) as write, counting("aligning", shown=output is not None) as count:
+        for links in align(predictor, read_pairs(data), heads, by, processes, count):
             write(pharaoh(links))
 
 

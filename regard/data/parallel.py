@@ -11,6 +11,7 @@ from typing import Optional, Union
 from regard.data.annotations import Annotation, DependencyTree, Kinds
 from regard.data.corpus import Beside, Pairs, Portion
 from regard.data.formats.base import Columns
+from regard.data.languages import Languages
 from regard.errors import UsageError
 
 PathLike = Union[str, Path]
@@ -28,6 +29,8 @@ class Parallel:
     `trees` is for models that read the dependency tree of each source line. `columns` chooses
     source and target in files of pairs, such as `en,sv`. `weights` has a number for each file, or
     pair of files, of the training data: how many times an epoch has each of its pairs.
+    `languages` are the tags of source and target, such as ("en", "zh-Hant"); a run keeps those it
+    was trained on.
     """
 
     source: Optional[Paths] = None
@@ -36,6 +39,10 @@ class Parallel:
     trees: Optional[Paths] = None
     columns: Optional[Union[str, Sequence[str]]] = None
     weights: Optional[Union[str, Sequence[float]]] = None
+    languages: tuple[Optional[str], Optional[str]] = (None, None)
+
+    def __post_init__(self) -> None:
+        Languages.of(*self.languages)  # refuses what is not a tag
 
     def __bool__(self) -> bool:
         """Whether there is any file."""

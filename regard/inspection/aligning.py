@@ -28,6 +28,7 @@ from regard.inspection.alignment import (
     find_method,
     links,
 )
+from regard.messages import counted
 from regard.metrics.alignment import (
     Gold,
     Links,
@@ -41,6 +42,7 @@ from regard.nn.captured import Attention
 from regard.predict import Predictor
 from regard.runs.folder import Run
 from regard.runs.load import load_predictor
+from regard.terminal import Count, uncounted
 
 _EMPTY = Line("")
 
@@ -49,7 +51,12 @@ MOST_HEADS = 4
 
 
 def align(
-    predictor: Predictor, pairs: Iterable[Sides], heads: AttentionHeads, method: Method
+    predictor: Predictor,
+    pairs: Iterable[Sides],
+    heads: AttentionHeads,
+    method: Method,
+    workers: int = 1,
+    count: Count = uncounted,
 ) -> Iterator[Links]:
     """Links (source word, target word) from 0 of each pair, in order; none where a side is empty.
 
@@ -60,7 +67,7 @@ def align(
         weights = heads.mean(attention.cross)
         return links(between_words(weights, source, target, heads.moment), method)
 
-    return predictor.attend(pairs, read, frozenset())
+    return predictor.attend(pairs, read, frozenset(), workers, count)
 
 
 @dataclass(frozen=True)
@@ -235,7 +242,8 @@ class GoldFile:
 def check_one_per_pair(gold: Sequence[Gold], pairs: Sequence[Sides]) -> None:
     if len(pairs) != len(gold):
         raise UsageError(
-            f"The gold has {len(gold)} lines for {len(pairs)} pairs: give one per pair."
+            f"The gold has {counted(len(gold), 'line')} for {counted(len(pairs), 'pair')}: "
+            "give one per pair."
         )
 
 

@@ -21,6 +21,7 @@ from regard.inspection.alignment import AttentionHeads, Method, between_words, l
 from regard.inspection.attention import entropy
 from regard.inspection.search_tree import Node, Trace
 from regard.inspection.vectors import Neighbours, Part, PositionTable, neighbours, position_table
+from regard.messages import counted
 from regard.metrics.alignment import Links, pharaoh
 from regard.models.base import Model
 from regard.nn.captured import Attention, by_sentence, watch
@@ -216,7 +217,8 @@ def _must_be_whole(ids: Sequence[int], longest: int, name: str) -> None:
         raise UsageError(f"There is no text in the {name}: give some to look at.")
     if len(ids) > longest:
         raise UsageError(
-            f"The {name} has {len(ids)} pieces, more than the {longest} read: shorten it."
+            f"The {name} has {counted(len(ids), 'piece')}, more than the {longest} read: "
+            "shorten it."
         )
 
 

@@ -13,6 +13,7 @@ from regard.data.text import read_plain
 from regard.errors import UsageError
 from regard.inspection.aligning import run_heads
 from regard.inspection.look import Look, look
+from regard.messages import counted
 from regard.runs.folder import Run
 from regard.runs.load import load_predictor
 
@@ -33,7 +34,8 @@ def read_sentences(
         forced = list(read_plain(targets))
     if len(lines) != len(forced):
         raise UsageError(
-            f"{given} has {len(lines)} lines and {targets} has {len(forced)}: give as many."
+            f"{given} has {counted(len(lines), 'line')} and {targets} has {len(forced):,}: "
+            "give as many."
         )
     sentences = list(zip(annotate(lines, annotations), forced, strict=True))
     if not isinstance(given, Path):

@@ -16,6 +16,7 @@ from regard.data.reread import Reread
 from regard.data.store import Store
 from regard.data.tokenizers import Tokenizers
 from regard.errors import UsageError
+from regard.messages import counted
 from regard.recipes import Config
 from regard.runs.folder import Run
 from regard.training.display import Display
@@ -171,7 +172,8 @@ def _write_store(run: Run, part: str, pairs: Iterator[Pair], display: Display) -
         )
     if store.skipped:
         display.note(
-            f"Skipped {store.skipped:,} {part} pairs of more than {config.max_pieces} pieces."
+            f"Skipped {counted(store.skipped, f'{part} pair')} of more than "
+            f"{counted(config.max_pieces, 'piece')}."
         )
 
 
@@ -215,5 +217,6 @@ def _hold_out(pairs: Reread, seed: int) -> tuple[Parts, str]:
         if pair is None:
             raise UsageError("All pairs are the same: give training data with different pairs.")
 
-    note = f"Held out {size:,} of {count:,} pairs for validation; they are not trained on."
+    given = counted(count, "pair")
+    note = f"Held out {size:,} of {given} for validation; none of these is trained on."
     return Parts(training, held.__iter__, held_out=True), note

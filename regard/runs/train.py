@@ -7,23 +7,27 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from functools import partial
 from pathlib import Path
-from typing import Optional
+from typing import Optional, Union
 
 from regard.config import check, differences, override
 from regard.data.parallel import Parallel, PathLike
 from regard.data.store import Batches
 from regard.drawing.curves import save_curves
 from regard.errors import Interrupted, RegardError, UsageError
+from regard.messages import counted
+from regard.processes.limit import check_count
 from regard.processes.memory import bounded_memory
 from regard.processes.peers import with_peers
 from regard.processes.ranks import Ranks
 from regard.recipes import Budget, Config, find_recipe
 from regard.runs.folder import Run
 from regard.runs.identity import check_matches, identity
+from regard.runs.languages import save_languages
 from regard.runs.load import build_model
 from regard.runs.plan import extend_plan, make_plan, plan_processes, save_plan
 from regard.runs.prepare import prepare, read_data
 from regard.runs.validate import Validator
+from regard.training.board import check_log, logged
 from regard.training.display import Display
 from regard.training.plan import Plan
 from regard.training.records import Records
@@ -31,7 +35,7 @@ from regard.training.trainer import Trainer
 
 
 def train(
-    recipe: Optional[str] = None,
+    recipe: Optional[Union[str, Config]] = None,
     data: Optional[Parallel] = None,
     *,
     run: PathLike,
@@ -42,16 +46,19 @@ def train(
     minutes: Optional[float] = None,
     more: bool = False,
     settings: Sequence[str] = (),
+    log: Optional[str] = None,
     quiet: bool = False,
 ) -> Run:
     """Train a recipe on parallel text into a run folder; an existing run is resumed.
 
     A language model is trained on a target alone. Without `valid`, some pairs are held out.
     With `run` alone, an existing run is resumed from its folder; with `more`, a finished run is
-    trained longer, by a budget in steps, epochs or minutes.
+    trained longer, by a budget in steps, epochs or minutes. With log="tensorboard", the curves are
+    written for TensorBoard as well.
     """
     began = time.perf_counter()
     path = Path(run)
+    check_log(log)
     with Ranks.join() as ranks:
         display = Display(quiet=quiet or not ranks.first)
         if not ranks.first:
@@ -63,8 +70,9 @@ def train(
                 prepared = _prepared(path, config, data, valid, tokenizer, display)
                 experiment = stack.enter_context(prepared)
                 if more:
-                    _extend(experiment, budget, recipe, settings)
+                    _extend(experiment, budget, bool(recipe or settings))
                 processes = plan_processes(experiment)
+            stack.enter_context(logged(experiment.journal, path / "tensorboard", log))
             together = stack.enter_context(with_peers(ranks, path, processes))
             together.broadcast([READY])
             return train_rank(experiment, together, display, time.perf_counter() - began)
@@ -124,6 +132,7 @@ def _prepared(
             if checked is None and data:
                 checked = read_data(run.config, data, valid, display)
             prepare(run, checked, tokenizer, display)
+            save_languages(run, data, display.note)
             checked = None  # may hold the whole text, which training does not need
             yield run
     except UsageError:
@@ -145,7 +154,7 @@ def _budget(
 
 
 def _config(
-    recipe: Optional[str], budget: Optional[Budget], settings: Sequence[str]
+    recipe: Optional[Union[str, Config]], budget: Optional[Budget], settings: Sequence[str]
 ) -> Optional[Config]:
     """The complete config, with all overrides; None if only a run was given."""
     if recipe is None:
@@ -158,14 +167,13 @@ def _config(
             raise UsageError("Give the recipe too, as when the run was started.")
         return None
     config = override(find_recipe(recipe), settings)
+    check_count(config.training.processes or 1, "training.processes")
     return config if budget is None else config.changed(budget=budget)
 
 
-def _extend(
-    run: Run, budget: Optional[Budget], recipe: Optional[str], settings: Sequence[str]
-) -> None:
+def _extend(run: Run, budget: Optional[Budget], other_settings: bool) -> None:
     """Train a finished run longer with the settings it has."""
-    if recipe is not None or settings:
+    if other_settings:
         raise UsageError("--more keeps the recipe and settings of the run: remove them.")
     if budget is None:
         raise UsageError("Say how much longer to train: give --minutes, --epochs or --steps.")
@@ -197,7 +205,7 @@ def train_rank(run: Run, ranks: Ranks, display: Display, elapsed: float) -> Run:
             save_curves(run.path / "curves.svg", run.journal.curves(), "step")
         if progress.finished:
             display.note(
-                f"Trained {progress.step:,} steps; best at step {progress.best_step:,}. "
+                f"Trained {counted(progress.step, 'step')}; best at step {progress.best_step:,}. "
                 f"The curves are in {run.path / 'curves.svg'}."
             )
     if trainer.signals.number is not None and not progress.finished:
@@ -247,13 +255,13 @@ def _announce(run: Run, trainer: Trainer) -> None:
     else:
         size = sum(parameter.numel() for parameter in trainer.model.parameters())
         note(
-            f"Training {run.config.model.kind} of {size:,} parameters on "
-            f"{len(run.store('train')):,} pairs for {_amount(trainer.plan)} into {run.path}."
+            f"Training {run.config.model.kind} of {counted(size, 'parameter')} on "
+            f"{counted(len(run.store('train')), 'pair')} for {_amount(trainer.plan)} into "
+            f"{run.path}."
         )
 
 
 def _amount(plan: Plan) -> str:
     """How long training is going to be; with a limit in time the number of steps is a guess."""
-    if plan.limit is None:
-        return f"{plan.steps:,} steps"
-    return f"about {plan.steps:,} steps"
+    steps = counted(plan.steps, "step")
+    return steps if plan.limit is None else f"about {steps}"

@@ -18,6 +18,7 @@ from regard.nn.fast.prepare import prepare_for_search
 from regard.predict import Predictor
 from regard.processes.ranks import Ranks
 from regard.runs.folder import Run
+from regard.runs.languages import validation_metrics
 from regard.runs.snapshot import SENTENCES, save_snapshot, snapshot
 from regard.terminal import Count
 from regard.training.display import Display
@@ -41,6 +42,7 @@ class Validator:
         self.display = display
         self.ranks = ranks
         self.metric = run.config.training.metric
+        self.metrics = validation_metrics(run)
         wanted = SENTENCES if self.metric == LOSS else run.config.training.validation_lines
         self.pairs = run.validation_pairs(wanted)
         self.references = [pair.target.text for pair in self.pairs]
@@ -111,4 +113,5 @@ class Validator:
 
     def _score(self, outputs: list[str]) -> float:
         sources = [pair.source.text for pair in self.pairs[: len(outputs)]]
-        return quick_score(self.metric, sources, outputs, self.references[: len(outputs)])
+        references = self.references[: len(outputs)]
+        return quick_score(self.metric, sources, outputs, references, self.metrics)
