@@ -3,7 +3,7 @@
 /* Curves with round ticks; a pointer on one shows its values. */
 
 const HEIGHT = 210;
-const [LEFT, RIGHT, ABOVE, BELOW] = [52, 14, 10, 34];
+const [LEFT, RIGHT, ABOVE, BELOW] = [52, 22, 10, 34];
 
 function formatNumber(value) {
   if (value === 0) return "0";
@@ -16,8 +16,8 @@ function formatNumber(value) {
 function formatDuration(seconds) {
   const whole = Math.round(seconds);
   const [hours, minutes] = [Math.floor(whole / 3600), Math.floor((whole % 3600) / 60)];
-  if (hours) return `${hours} h ${minutes} min`;
-  if (minutes >= 10) return `${minutes} min`;
+  if (hours) return minutes ? `${hours} h ${minutes} min` : `${hours} h`;
+  if (minutes >= 10 || (minutes && whole % 60 === 0)) return `${minutes} min`;
   return minutes ? `${minutes} min ${whole % 60} s` : `${whole} s`;
 }
 
@@ -108,7 +108,7 @@ class Chart {
     for (const tick of across) {
       const text = byTime ? formatDuration(tick) : tick.toLocaleString("en");
       parts.push(make("line", { class: "axis", x1: x(tick), x2: x(tick), y1: HEIGHT - BELOW, y2: HEIGHT - BELOW + 4 }));
-      parts.push(named("text", text, { x: x(tick), y: HEIGHT - BELOW + 16, "text-anchor": tick === 0 ? "start" : x(tick) > width - 40 ? "end" : "middle" }));
+      parts.push(named("text", text, { x: x(tick), y: HEIGHT - BELOW + 16, "text-anchor": tick === 0 ? "start" : byTime && x(tick) > width - 32 ? "end" : "middle" }));
     }
     parts.push(named("text", byTime ? "time" : "step", { x: width - RIGHT, y: HEIGHT - 3, "text-anchor": "end" }));
     this.lines.forEach((line) => parts.push(...this.curve(line)));

@@ -33,7 +33,8 @@ class Editor {
     this.status = make("p", { class: "status", role: "status" });
     const fields = [this.source, ...this.annotations].map((each) => each.element);
     this.buttons = this.howButtons(readsSource);
-    this.element = make("form", { class: "editor" }, ...fields, this.buttons, this.forced.element, this.status);
+    const target = make("div", {}, make("div", { class: "how" }, this.buttons, this.status), this.forced.element);
+    this.element = make("form", { class: "editor" }, make("div", {}, ...fields), target);
     this.element.addEventListener("submit", (event) => event.preventDefault());
     this.force("nothing");
   }

@@ -11,19 +11,20 @@ function widest(names, size) {
 
 const TILT = (55 * Math.PI) / 180;
 
-/* The sizes that fit a grid into a width, as far as that stays readable. */
+/* The sizes that fit a grid into a width, as far as that stays readable. Column names are level where
+   they fit, and tilted otherwise: the last one then needs room behind the map. */
 function layOut(grid, width, smallest, largest) {
   const room = Math.max(60, Math.min(140, 0.28 * width));
   const left = Math.min(room, widest(grid.rowNames, 13) + 12);
-  const fitting = Math.floor((width - left - 4) / grid.columns);
-  const across = Math.max(smallest, Math.min(largest, fitting));
+  const cell = (after) => Math.max(smallest, Math.min(largest, Math.floor((width - left - after - 2) / grid.columns)));
+  const longest = Math.min(130, widest(grid.columnNames, 13) + 2);
+  const flat = widest(grid.columnNames, 13) + 8 <= cell(0);
+  const beyond = Math.ceil(longest * Math.cos(TILT) + 8);
+  const across = flat ? cell(0) : Math.max(cell(beyond), Math.min(cell(beyond / 2), smallest + 8));
   const down = Math.max(14, Math.min(28, across));
-  const text = Math.max(10, Math.min(13, down - 2, across + 1));
-  const name = widest(grid.columnNames, text) + 2;
-  const flat = name + 6 <= across;
-  const longest = Math.min(130, name);
+  const text = Math.max(10, Math.min(13, down - 2));
   const top = flat ? text + 10 : Math.ceil(longest * Math.sin(TILT) + text * Math.cos(TILT)) + 6;
-  const after = flat ? 0 : Math.max(0, Math.ceil(longest * Math.cos(TILT) + text / 2 - across / 2));
+  const after = flat ? 0 : Math.max(0, Math.ceil(beyond - across / 2));
   return { left, top, after, across, down, text, flat, longest };
 }
 

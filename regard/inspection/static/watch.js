@@ -82,7 +82,7 @@ function bestOf(name) {
 }
 
 function showFigures() {
-  const { training, validation, steps, step, kind, metric } = known;
+  const { training, validation, steps, step, metric } = known;
   const found = [];
   const add = (...parts) => found.push(figure(...parts));
   add("step", step.toLocaleString("en"), steps ? `of ${steps.toLocaleString("en")}` : "", steps ? step / steps : undefined);
@@ -100,7 +100,6 @@ function showFigures() {
   if (checked !== undefined) add("validation loss", formatNumber(checked), "per token");
   const best = bestOf(metric);
   if (best && metric !== "loss") add(`best ${metric}`, formatNumber(best[0]), `at step ${best[1].toLocaleString("en")}`);
-  add("model", kind);
   figures.replaceChildren(...found);
 }
 
@@ -220,7 +219,7 @@ function showMaps(attention) {
   const [rows, columns] = [attention.rows.length, attention.columns.length];
   const values = weightsOf(attention);
   const room = maps.clientWidth || page.clientWidth;
-  const beside = Math.max(1, Math.min(attention.layers, Math.floor(room / (18 * columns + 130))));
+  const beside = Math.max(1, Math.min(attention.layers, Math.floor(room / (18 * columns + 150))));
   const width = Math.floor(room / beside) - (beside > 1 ? 40 : 0);
   maps.replaceChildren(...Array.from({ length: attention.layers }, (_, layer) => {
     const part = values.subarray(layer * rows * columns, (layer + 1) * rows * columns);
@@ -240,7 +239,7 @@ function receive(data) {
 
 function show(anew) {
   document.title = known.title;
-  title.textContent = known.title;
+  title.replaceChildren(named("bdi", known.title), " ", named("small", known.kind));
   banner.textContent = lost ? "The server has stopped; this is its last state." : "";
   showFigures();
   showCharts();
