@@ -102,8 +102,8 @@ def choose(
 
 
 def agreeing_heads(attention: Attention, source: Side, target: Side) -> AttentionHeads:
-    """The heads whose two directions agree most in one sentence; of none, their mean."""
-    if not attention.cross:
+    """The heads whose two directions agree most in one sentence; without words, the mean of all."""
+    if not attention.cross or min(len(source.words), len(target.words)) < 2:
         return AttentionHeads()
     return _best([_by_head(attention, source, target)], "grow-diag", None).best.heads
 

@@ -124,6 +124,7 @@ function linesView(series, titles, pointer) {
   pointable(lookedAt, pointer, (column) => [null, column]);
   const headings = [titles[0], "", titles[1]].map((text) => named("div", text, { class: "heading" }));
   const middle = make("div", { class: "middle" }, canvas);
+  setPixels(middle, { height: LINE * Math.max(grid.rows, grid.columns) });
   new ResizeObserver(draw).observe(middle);
   const [left, right] = [side(looking, "left", titles[0]), side(lookedAt, "right", titles[1])];
   return { element: make("div", { class: "columns" }, ...headings, left, middle, right), light };
