@@ -58,7 +58,7 @@ function valueRange(lines, log) {
   const most = !log && values.length > 50 && lines[0].falls ? Math.floor(0.97 * values.length) : values.length - 1;
   let [low, high] = [values[0], values[most]];
   if (high <= low) [low, high] = log ? [low / 2, low * 2] : [low - Math.abs(low) / 2 - 1e-12, low + Math.abs(low) / 2 + 1e-12];
-  if (!log && low > 0 && low < 0.4 * high) low = 0;
+  if (!log && low > 0 && (low < 0.4 * high || lines[0].fromZero)) low = 0;
   return [low, high];
 }
 
@@ -77,7 +77,8 @@ function valueAxis(lines, log) {
   return { ticks, y };
 }
 
-/* A chart that is updated in place. Lines are { name, points: [x, value], falls }. */
+/* A chart that is updated in place. Lines are { name, tone, points: [x, value] }; one that `falls`
+   may leave out its first values, one `fromZero` keeps the zero. */
 class Chart {
   constructor(title) {
     this.svg = make("svg", { class: "chart", role: "img" });

@@ -39,7 +39,7 @@ function describeWeights(readout, series) {
 function linesAndMap(series, linked, links, titles, width, pointer, label) {
   const [{ grid }] = series;
   const beside = width - Math.max(400, Math.round(0.42 * width)) - 32;
-  const fits = beside >= 140 + 24 * grid.columns;
+  const fits = beside >= 140 + 18 * grid.columns;
   const lines = linesView(linked, titles, pointer);
   const map = heatMap(series, { width: fits ? beside : width, links, pointer, label, largest: 72 });
   pointer.views.push(lines, map);

@@ -127,13 +127,13 @@ function lossIsLog(lines) {
 function curves() {
   const found = new Map();
   const { training, validation } = known;
-  const line = (name, tone, points) => ({ name, tone, points, falls: name !== "rate" });
-  const losses = [line("training", 1, pointsOf(training, "loss")), line("validation", 2, pointsOf(validation, "loss"))];
-  found.set("loss", losses);
+  const line = (name, tone, points, shape) => ({ name, tone, points, ...shape });
+  const falls = { falls: true };
+  found.set("loss", [line("training", 1, pointsOf(training, "loss"), falls), line("validation", 2, pointsOf(validation, "loss"), falls)]);
   for (const name of Object.keys(validation)) {
-    if (!["step", "loss", "time"].includes(name)) found.set(name, [{ ...line(name, 2, pointsOf(validation, name)), falls: false }]);
+    if (!["step", "loss", "time"].includes(name)) found.set(name, [line(name, 2, pointsOf(validation, name))]);
   }
-  for (const name of ["rate", "tokens_per_second"]) found.set(name, [{ ...line(TITLES[name], 1, pointsOf(training, name)), falls: false }]);
+  for (const name of ["rate", "tokens_per_second"]) found.set(name, [line(TITLES[name], 1, pointsOf(training, name), { fromZero: true })]);
   for (const [name, lines] of found) if (!lines.some((each) => each.points.length)) found.delete(name);
   return found;
 }
@@ -150,7 +150,7 @@ function showCharts() {
   for (const [name, lines] of found) {
     if (!drawnCharts.has(name)) {
       drawnCharts.set(name, new Chart(TITLES[name] || `${name} on the validation data`));
-      charts.append(drawnCharts.get(name).element);
+      charts.replaceChildren(...[...found.keys()].flatMap((each) => (drawnCharts.has(each) ? [drawnCharts.get(each).element] : [])));
     }
     drawnCharts.get(name).update(lines, { log: log && name === "loss", byTime: chosen.axis === "time" });
   }
