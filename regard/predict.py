@@ -22,6 +22,7 @@ from regard.models.base import Model
 from regard.nn.captured import Attention, by_sentence, watch
 from regard.processes.pool import worker_map
 from regard.search.base import Hypothesis, Search
+from regard.terminal import Count, uncounted
 
 WINDOW = 8192
 """Lines read ahead and sorted by length, so that a batch holds lines of similar length."""
@@ -92,20 +93,23 @@ class Predictor:
         self._target = LineEncoder(tokenizers.target)
 
     @overload
-    def __call__(self, lines: Text) -> str: ...
+    def __call__(self, lines: Text, count: Count = ...) -> str: ...
     @overload
-    def __call__(self, lines: Texts) -> list[str]: ...
-    def __call__(self, lines: Union[Text, Texts]) -> Union[str, list[str]]:
-        """Translate a line, or a list of them."""
+    def __call__(self, lines: Texts, count: Count = ...) -> list[str]: ...
+    def __call__(
+        self, lines: Union[Text, Texts], count: Count = uncounted
+    ) -> Union[str, list[str]]:
+        """Translate a line, or a list of them; `count` is told how many more are done."""
         if isinstance(lines, (str, Line)):
             return next(self.predict([lines])).text
-        return [prediction.text for prediction in self.predict(lines)]
+        return [prediction.text for prediction in self.predict(lines, count=count)]
 
     def predict(
         self,
         lines: Iterable[Text],
         prefixes: Optional[Iterable[str]] = None,
         window_size: int = WINDOW,
+        count: Count = uncounted,
     ) -> Iterator[Prediction]:
         """One prediction per line, in order; with prefixes, each target begins with its own.
 
@@ -120,20 +124,29 @@ class Predictor:
                 window_size,
                 self.batch_tokens,
                 EMPTY,
+                count,
             )
 
     @torch.inference_mode()
-    def score(self, pairs: Iterable[Sides]) -> Iterator[tuple[float, int]]:
+    def score(
+        self, pairs: Iterable[Sides], count: Count = uncounted
+    ) -> Iterator[tuple[float, int]]:
         """log p(target | source) of each pair and its number of tokens, in order."""
-        yield from in_windows(_Scoring(self), pairs, WINDOW, self.batch_tokens, (0.0, 0))
+        yield from in_windows(_Scoring(self), pairs, WINDOW, self.batch_tokens, (0.0, 0), count)
 
-    def attend(self, pairs: Iterable[Sides], read: Read[Result], empty: Result) -> Iterator[Result]:
+    def attend(
+        self,
+        pairs: Iterable[Sides],
+        read: Read[Result],
+        empty: Result,
+        count: Count = uncounted,
+    ) -> Iterator[Result]:
         """What `read` makes of the attention within each pair, in order; `empty` where a side is.
 
         Only what it returns is kept: the weights of a whole window would not fit into memory.
         """
         work = _Attending(self, read)
-        return in_windows(work, pairs, ATTENTION_WINDOW, ATTENTION_TOKENS, empty)
+        return in_windows(work, pairs, ATTENTION_WINDOW, ATTENTION_TOKENS, empty, count)
 
     def read_sources(self, lines: Sequence[Line], first: int = 1) -> list[Row]:
         """The rows of some source lines, in full; the first is line `first` in errors."""

@@ -15,7 +15,7 @@ LAYERS = (
     ("recipes", "training", "models"),
     ("search", "nn"),
     ("processes", "data", "metrics", "drawing", "corpora"),
-    ("files", "config", "errors", ""),
+    ("terminal", "files", "config", "errors", ""),
 )
 """From the top down; within a layer a part may import those to its right."""
 

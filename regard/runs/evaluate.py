@@ -21,6 +21,7 @@ from regard.processes.cores import cores
 from regard.runs.folder import Run
 from regard.runs.load import load_predictor
 from regard.search.base import Search
+from regard.terminal import counting
 
 PLAIN = TextMetrics()
 
@@ -93,9 +94,10 @@ def evaluate(
     predictor = load_predictor(
         experiment, search, workers=cores(), int8=int8, shortlist=shortlist, say=say
     )
-    outputs = predictor(given.sources)
+    with counting("translating", len(given.pairs)) as count:
+        outputs = predictor(given.sources, count)
     predictor.report_truncated(say)
-    scored = list(predictor.score(given.sides))
+    scored = _scored(predictor, given.sides)
     table = metrics_for(experiment.config.writes, metrics)
     texts = [line.text for line in given.sources]
     scores = (each.score(texts, outputs, given.references) for each in table)
@@ -109,7 +111,7 @@ def _evaluate_language(
     predictor: Predictor, lines: list[str], say: Callable[[str], None]
 ) -> Evaluation:
     """Perplexity per piece, and per word if no line was truncated."""
-    scored = list(predictor.score(("", line) for line in lines))
+    scored = _scored(predictor, [("", line) for line in lines])
     predictor.report_truncated(say)
     by_word = () if predictor.truncated else (word_perplexity(scored, lines),)
     return Evaluation((piece_perplexity(scored), *by_word), ())
@@ -140,10 +142,11 @@ def compare(
     ]
     if any(given.texts != sets[0].texts for given in sets):
         raise UsageError("These runs have different validation data: give --source and --target.")
-    systems = [
-        (str(path), load_predictor(each, search, workers=cores(), say=say)(given.sources))
-        for path, each, given in zip(runs, experiments, sets, strict=True)
-    ]
+    systems = []
+    for path, each, given in zip(runs, experiments, sets, strict=True):
+        predictor = load_predictor(each, search, workers=cores(), say=say)
+        with counting(f"translating with {path}", len(given.pairs)) as count:
+            systems.append((str(path), predictor(given.sources, count)))
     table = metrics_for(experiments[0].config.writes, metrics)
     texts = [line.text for line in sets[0].sources]
     return paired_bootstrap(systems, texts, sets[0].references, table)
@@ -157,9 +160,14 @@ def score(
     experiment = Run.open(Path(run))
     given = _test_set(experiment, data, say)
     predictor = load_predictor(experiment, say=say)
-    scored = list(predictor.score(given.sides))
+    scored = _scored(predictor, given.sides)
     predictor.report_truncated(say)
     return given.by_line(scored, (0.0, 0))
+
+
+def _scored(predictor: Predictor, pairs: Sequence[Sides]) -> list[tuple[float, int]]:
+    with counting("scoring", len(pairs)) as count:
+        return list(predictor.score(pairs, count))
 
 
 def _test_set(run: Run, data: Optional[Parallel], say: Callable[[str], None]) -> TestSet:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 
 import torch
 
+from regard.data.batch import Batch
 from regard.data.line import Line
 from regard.data.store import by_length
 from regard.data.tokenizers import Tokenizers
@@ -16,10 +17,12 @@ from regard.nn.fast.prepare import prepare_for_search
 from regard.predict import Predictor
 from regard.runs.folder import Run
 from regard.runs.snapshot import SENTENCES, save_snapshot, snapshot
+from regard.terminal import Count
+from regard.training.display import Display
 from regard.training.trainer import Scores
 
 
-def validator(run: Run, sides: Tokenizers) -> Callable[[Model, int], Scores]:
+def validator(run: Run, sides: Tokenizers, display: Display) -> Callable[[Model, int], Scores]:
     """Loss over the validation data, and a score of its first lines translated greedily.
 
     What becomes of the very first ones is kept, for `regard watch`.
@@ -36,17 +39,16 @@ def validator(run: Run, sides: Tokenizers) -> Callable[[Model, int], Scores]:
 
     @torch.inference_mode()
     def validate(model: Model, step: int) -> Scores:
-        losses = [model(batch) for batch in by_length(store, run.config.batch.tokens)]
-        tokens = sum(loss.tokens for loss in losses)
-        scores = {"loss": sum(float(loss.nll.sum()) for loss in losses) / tokens}
-        predictor = Predictor(
-            prepare_for_search(model),
-            sides,
-            greedy,
-            length_limit=run.config.length_limit,
-            annotations=run.config.annotations,
-        )
-        outputs = predictor([pair.source for pair in pairs])
+        with display.validating(len(store) + len(pairs)) as count:
+            scores = {"loss": _loss(model, by_length(store, run.config.batch.tokens), count)}
+            predictor = Predictor(
+                prepare_for_search(model),
+                sides,
+                greedy,
+                length_limit=run.config.length_limit,
+                annotations=run.config.annotations,
+            )
+            outputs = predictor([pair.source for pair in pairs], count)
         if settings.metric != LOSS:
             texts = [pair.source.text for pair in pairs]
             scores[settings.metric] = quick_score(settings.metric, texts, outputs, references)
@@ -55,3 +57,13 @@ def validator(run: Run, sides: Tokenizers) -> Callable[[Model, int], Scores]:
         return scores
 
     return validate
+
+
+def _loss(model: Model, batches: Iterable[Batch], count: Count) -> float:
+    """-log p per target token."""
+    nll, tokens = 0.0, 0
+    for batch in batches:
+        loss = model(batch)
+        nll, tokens = nll + float(loss.nll.sum()), tokens + loss.tokens
+        count(len(batch))
+    return nll / tokens
