@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import shutil
+import threading
 from collections.abc import Iterator
+from http import HTTPStatus
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +21,7 @@ import regard
 from regard.cli import main
 from regard.data.line import Line
 from regard.inspection.editing import MAX_TEXT, routes
+from regard.inspection.local_server import Answer, Request
 from regard.inspection.look import look
 from regard.inspection.page import pack
 from regard.inspection.sentences import look_at_all, sentences_for
@@ -126,6 +129,32 @@ def test_an_error_is_shown_and_goes_away(browser: Any, port: int) -> None:
     shown.sentence(0)
     assert shown.all("#source")[0].get_attribute("value") == "eel"
     browser.get("about:blank")
+
+
+def test_a_busy_server_is_asked_again_with_the_newest_text(
+    browser: Any, predictor: Predictor
+) -> None:
+    plain = routes(predictor, [Line(TEXT)], [look(predictor, TEXT)], "title")
+    asked: list[str] = []
+    go_on = threading.Event()
+
+    def busy(request: Request) -> Answer:
+        asked.append(request.body["text"])
+        if len(asked) == 1:
+            assert go_on.wait(30)
+            return Answer("Busy: try again.", status=HTTPStatus.SERVICE_UNAVAILABLE)
+        return plain["POST /look"](request)
+
+    with serving({**plain, "POST /look": busy}) as port:
+        shown = Shown(browser, f"http://127.0.0.1:{port}/")
+        write(shown, "source", "fox")
+        shown.wait("return document.querySelector('.status').textContent.includes('computing')")
+        write(shown, "source", "gnu hen")
+        assert len(asked) == 1  # never two at once
+        go_on.set()
+        until_translated(shown, "HEN GNU")
+        assert asked[-1] == "gnu hen"
+        browser.get("about:blank")
 
 
 def test_hostile_text_that_is_typed_stays_text(browser: Any, port: int) -> None:

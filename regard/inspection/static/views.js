@@ -162,7 +162,7 @@ function drawLines(canvas, series, row, column) {
 function headsView(weights, width, gridOf, colourOf, pick) {
   const most = Math.max(...weights.heads);
   const box = make("div", { class: "heads" });
-  const size = Math.max(72, Math.min(220, Math.floor((width - 8) / most) - 8));
+  const size = Math.max(72, Math.min(300, Math.floor((width - 8) / most) - 8));
   box.style.gridTemplateColumns = `repeat(${most}, ${size}px)`;
   weights.heads.forEach((count, layer) => {
     for (let head = 0; head < most; head += 1) {
