@@ -217,12 +217,26 @@ def test_maps_have_the_words_on_their_axes(
         first = list(load_snapshots(run))[-1]["sentences"][0]
         assert [each.text for each in shown.all(".across .name")] == first["attention"]["columns"]
         assert [each.text for each in shown.all(".down .name")] == first["attention"]["rows"]
-        ticks = [each.text for each in shown.all("svg.chart text")]
+        ticks = texts(shown)
         assert {"0", "50", "100"} <= set(ticks) or {"0", "20", "40"} <= set(ticks)
         assert not any(each == "-0" or "NaN" in each for each in ticks)
         lines = shown.point_at(shown.all("svg.chart")[0], "figcaption output")
         assert lines.startswith("step ")
         assert shown.errors() == []
+
+
+def texts(shown: Shown) -> list[str]:
+    return [each.text for each in shown.all("svg.chart text")]
+
+
+def value_ticks(shown: Shown) -> np.ndarray[Any, Any]:
+    """(ticks, 2): the value of each tick of the loss and its height."""
+    script = (
+        "return [...document.querySelectorAll('svg.chart')[0].querySelectorAll('text')]"
+        ".filter((each) => each.getAttribute('x') === '46')"
+        ".map((each) => [Number(each.textContent), Number(each.getAttribute('y'))])"
+    )
+    return np.array(shown.browser.execute_script(script))
 
 
 def test_the_loss_axis_can_be_logarithmic_and_curves_be_over_time(
@@ -231,14 +245,19 @@ def test_the_loss_axis_can_be_logarithmic_and_curves_be_over_time(
     run = grown(able, tmp_path / "run")
     assert main(["watch", str(run.path), "--output", str(tmp_path / "watch.html")]) == 0
     shown = Shown(browser, tmp_path / "watch.html")
-    path = "return document.querySelector('svg.chart path').getAttribute('d')"
-    seen = set()
-    for name, choice in (("loss", 0), ("loss", 1), ("axis", 1)):
-        shown.all(f"[data-choice={name}]")[choice].click()
-        seen.add(browser.execute_script(path))
-        assert shown.all(f"[data-choice={name}]")[choice].get_attribute("aria-pressed") == "true"
-    assert len(seen) >= 2
-    assert "30 s" in [each.text for each in shown.all("svg.chart text")]
+    for number, scale in enumerate((np.array, np.log)):
+        shown.all("[data-choice=loss]")[number].click()
+        pressed = [each.get_attribute("aria-pressed") for each in shown.all("[data-choice=loss]")]
+        assert pressed[number] == "true"
+        values, heights = value_ticks(shown).T
+        assert len(values) >= 3
+        np.testing.assert_allclose(values, [float(f"{each:.2g}") for each in values])  # round
+        slopes = np.diff(heights) / np.diff(scale(values))
+        np.testing.assert_allclose(slopes, slopes[0], rtol=1e-3)
+    assert "60" in texts(shown)
+    shown.all("[data-choice=axis]")[1].click()
+    assert {"30 s", "time"} <= set(texts(shown))
+    assert "60" not in texts(shown)
     assert shown.errors() == []
 
 
