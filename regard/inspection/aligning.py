@@ -19,6 +19,7 @@ from regard.data.words import Side
 from regard.errors import UsageError
 from regard.files import writing
 from regard.inspection.alignment import (
+    MIN_LINK_WEIGHT,
     MOMENTS,
     AttentionHeads,
     Method,
@@ -102,16 +103,29 @@ def choose(
     usable = [(example, i) for i, example in enumerate(examples) if example is not None]
     if not usable:
         raise UsageError("There is nothing to choose heads by: give pairs with text on both sides.")
-    names = usable[0][0].names
-    if not names:
+    if not usable[0][0].names:
         raise UsageError("This model has no attention to the source, so it aligns nothing.")
     known = None if gold is None else [gold[i] for _, i in usable]
+    return _best([example for example, _ in usable], method, known)
+
+
+def agreeing_heads(attention: Attention, source: Side, target: Side) -> AttentionHeads:
+    """The heads whose two directions agree most in one sentence; without words, the mean of all."""
+    if not attention.cross or min(len(source.words), len(target.words)) < 2:
+        return AttentionHeads()
+    return _best([_by_head(attention, source, target)], "grow-diag", None).best.heads
+
+
+def _best(
+    examples: Sequence[_Example], method: Method, gold: Optional[Sequence[Gold]]
+) -> ChosenHeads:
+    names = examples[0].names
 
     def error(moment: Moment, chosen: Sequence[int]) -> float:
-        means = [example.weights[moment][list(chosen)].mean(axis=0) for example, _ in usable]
-        if known is None:
+        means = [example.weights[moment][list(chosen)].mean(axis=0) for example in examples]
+        if gold is None:
             return _disagreement(means)
-        return error_rate([links(mean, method) for mean in means], known)
+        return error_rate([links(mean, method) for mean in means], gold)
 
     single = sorted(
         ((error(moment, [n]), n, moment) for moment in MOMENTS for n in range(len(names))),
@@ -140,7 +154,7 @@ class _Example:
     weights: dict[Moment, NDArray[Any]]
 
 
-def _by_head(attention: Attention, source: Side, target: Side) -> Optional[_Example]:
+def _by_head(attention: Attention, source: Side, target: Side) -> _Example:
     names = every_head(attention.cross)
     if not names:
         return _Example((), {})
@@ -150,9 +164,18 @@ def _by_head(attention: Attention, source: Side, target: Side) -> Optional[_Exam
 
 def _disagreement(weights: Sequence[NDArray[Any]]) -> float:
     """1 - the share of links that both directions have, over all sentences together."""
-    shared = sum(len(links(each, "intersection")) for each in weights)
+    shared = sum(_mutual(each) for each in weights)
     all_links = sum(sum(each.shape) for each in weights)
     return 1 - 2 * shared / all_links if all_links else 1.0
+
+
+def _mutual(weights: NDArray[Any]) -> int:
+    """How many links the intersection of both directions has."""
+    if not weights.size:
+        return 0
+    sources, targets = weights.argmax(axis=1), weights.argmax(axis=0)
+    rows = np.arange(len(weights))
+    return int(((targets[sources] == rows) & (weights[rows, sources] >= MIN_LINK_WEIGHT)).sum())
 
 
 EXAMPLES = 200
