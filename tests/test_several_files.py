@@ -109,6 +109,12 @@ def test_an_epoch_has_each_pair_as_often_as_its_weight_says(
             assert set(own) <= {int(weight), ceil(weight)}
 
 
+def test_a_portion_need_not_be_taken_to_its_end() -> None:
+    pairs = Reread(_Numbered([3, 2], [Fraction(1)] * 2))  # type: ignore[arg-type]
+    assert len(list(pairs.first())) == 5
+    assert [next(own).texts for _, own in pairs.portions()] == [("0", "0"), ("1", "0")]
+
+
 class _Numbered:
     """Portions of pairs as if from files; their texts are the numbers of portion and pair."""
 

@@ -108,6 +108,11 @@ def test_empty_sides_are_counted_skips(tmp_path: Path) -> None:
     assert (report.read, report.kept) == (5, 2)
 
 
+def test_an_empty_target_is_reported_in_its_own_file(tmp_path: Path) -> None:
+    pairs = files(tmp_path, b"a\nb\n", b"1\n\n")
+    assert pairs.check().skipped["empty"].first == f"{tmp_path / 'a.de'}:2"
+
+
 def test_lines_too_long_are_skipped_without_being_held(tmp_path: Path) -> None:
     size = 30_000_000
     pairs = files(tmp_path, b"a\n" + b"x" * size + b"\nc\n", b"1\n2\n3\n")
