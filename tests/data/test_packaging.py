@@ -182,6 +182,7 @@ def tarred() -> bytes:
         ("hello\nyou\n".encode("utf-16-be"), "UTF-16 text without a byte order mark"),
         ("hello\nyou\n".encode("utf-32"), "UTF-32 text"),
     ],
+    ids=lambda value: value if isinstance(value, str) else "file",
 )
 def test_what_is_not_text_is_called_by_its_name(content: bytes, said: str, tmp_path: Path) -> None:
     assert f"a.txt is {said}" in refusal(tmp_path, content)
