@@ -43,6 +43,15 @@ def train(
         Optional[Path],
         typer.Option(help="Use the tokenizer of another run, or a SentencePiece model."),
     ] = None,
+    start: Annotated[
+        Optional[str],
+        typer.Option(
+            "--from",
+            metavar="RUN[:PART]",
+            help="Start with the weights and tokenizer of another run, or with a part of its "
+            "model such as RUN:encoder.",
+        ),
+    ] = None,
     steps: Annotated[
         Optional[int], typer.Option(min=1, help="Train for this many updates.")
     ] = None,
@@ -69,6 +78,7 @@ def train(
         run=run,
         valid=Parallel(valid_source, valid_target, valid_pairs, valid_trees),
         tokenizer=tokenizer,
+        start=start,
         steps=steps,
         epochs=epochs,
         minutes=minutes,

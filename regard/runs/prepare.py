@@ -18,6 +18,7 @@ from regard.data.tokenizers import Tokenizers
 from regard.errors import UsageError
 from regard.recipes import Config
 from regard.runs.folder import Run
+from regard.runs.start import Start
 from regard.training.display import Display
 
 Stream = Callable[[], Iterator[Pair]]
@@ -74,7 +75,11 @@ def _examine(pairs: Reread) -> Examiner:
 
 
 def prepare(
-    run: Run, data: Optional[CheckedData], tokenizer: Optional[PathLike], display: Display
+    run: Run,
+    data: Optional[CheckedData],
+    tokenizer: Optional[PathLike],
+    start: Optional[Start],
+    display: Display,
 ) -> None:
     """Make the tokenizers and encode; what is done already is not done again."""
     known = run.facts("data")
@@ -95,6 +100,8 @@ def prepare(
     if not complete:
         for note in notes:
             display.note(note)
+        if start is not None:
+            facts["start"] = start.copy_to(run, display.note)
         # Saved before anything is encoded, so that what is found here later belongs to this data.
         run.save_facts("data", facts)
     _prepare_tokenizers(run, parts.training, tokenizer, display)

@@ -21,6 +21,7 @@ from regard.runs.identity import check_matches, identity
 from regard.runs.load import build_model
 from regard.runs.plan import plan_processes, plan_steps
 from regard.runs.prepare import prepare, read_data
+from regard.runs.start import Start, check_same_start
 from regard.runs.validate import validator
 from regard.training.display import Display
 from regard.training.records import Records
@@ -34,6 +35,7 @@ def train(
     run: PathLike,
     valid: Optional[Parallel] = None,
     tokenizer: Optional[PathLike] = None,
+    start: Optional[PathLike] = None,
     steps: Optional[int] = None,
     epochs: Optional[float] = None,
     minutes: Optional[float] = None,
@@ -43,7 +45,8 @@ def train(
     """Train a recipe on parallel text into a run folder; an existing run is resumed.
 
     A language model is trained on a target alone. Without `valid`, some pairs are held out.
-    With `run` alone, an existing run is resumed from its folder.
+    With `run` alone, an existing run is resumed from its folder. `start` is another run whose
+    weights and tokenizers a new run starts with, or RUN:encoder for that part of its model.
     """
     path = Path(run)
     with Ranks.join() as ranks:
@@ -52,8 +55,9 @@ def train(
             return _follow(path, ranks, display)
         with ExitStack() as stack:
             with _reporting_failure(ranks):
-                config = _config(recipe, steps, epochs, minutes, settings)
-                prepared = _prepared(path, config, data, valid, tokenizer, display)
+                origin = Start.of(start)
+                config = _config(recipe, origin, path, steps, epochs, minutes, settings)
+                prepared = _prepared(path, config, data, valid, tokenizer, origin, display)
                 experiment = stack.enter_context(prepared)
                 processes = plan_processes(experiment)
             together = stack.enter_context(with_peers(ranks, path, processes))
@@ -90,6 +94,7 @@ def _prepared(
     data: Optional[Parallel],
     valid: Optional[Parallel],
     tokenizer: Optional[PathLike],
+    start: Optional[Start],
     display: Display,
 ) -> Iterator[Run]:
     """The run, locked and ready to train.
@@ -98,23 +103,27 @@ def _prepared(
     """
     if config is None and not Run.exists(path):
         raise UsageError("Give a recipe, such as tiny, and the files to train on.")
+    if start is not None and tokenizer is not None:
+        raise UsageError("--tokenizer has no effect with --from, which copies the tokenizer.")
     if config is not None and not data:
         needed = "--source and --target, or --pairs" if config.reads_source else "--target"
         raise UsageError(f"Give the files to train on: {needed}.")
     created: Optional[Run] = None
     try:
         if Run.exists(path):
-            run, checked = _existing(path, config), None
+            run, checked = _existing(path, config, start), None
         else:
             assert config is not None
             assert data is not None
             Run.check_free(path)
+            if start is not None:
+                start.check(config)
             checked = read_data(config, data, valid, display)
             run = created = Run.create(path, config)
         with run.locked():
             if checked is None and data:
                 checked = read_data(run.config, data, valid, display)
-            prepare(run, checked, tokenizer, display)
+            prepare(run, checked, tokenizer, start, display)
             checked = None  # may hold the whole text, which training does not need
             yield run
     except UsageError:
@@ -125,6 +134,8 @@ def _prepared(
 
 def _config(
     recipe: Optional[str],
+    start: Optional[Start],
+    path: Path,
     steps: Optional[int],
     epochs: Optional[float],
     minutes: Optional[float],
@@ -137,19 +148,24 @@ def _config(
         raise UsageError(
             f"Give one budget only, not {' and '.join('--' + name for name in given)}."
         )
-    if recipe is None:
+    if start is not None:
+        config = start.config(recipe, settings, path)
+    elif recipe is not None:
+        config = override(find_recipe(recipe), settings)
+    else:
         if given or settings:
             raise UsageError("Give the recipe too, as when the run was started.")
         return None
-    config = override(find_recipe(recipe), settings)
     if given:
         config = check(Config, {**config.model_dump(mode="json"), "budget": given})
     return config
 
 
-def _existing(path: Path, config: Optional[Config]) -> Run:
+def _existing(path: Path, config: Optional[Config], start: Optional[Start]) -> Run:
     """The existing run, if it has the same config."""
     run = Run.open(path)
+    if config is not None:
+        check_same_start(run, start)
     if config is not None and (changes := differences(run.config, config)):
         raise UsageError(
             f"{path} was started with other settings ({'; '.join(changes)}): give the same ones "
