@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from regard.errors import Interrupted, RegardError, UsageError
     from regard.inspection.look import look
     from regard.ladders.ladder import ladder
+    from regard.runs.distill import distill
     from regard.runs.evaluate import compare, evaluate, score
     from regard.runs.load import load
     from regard.runs.train import train
@@ -23,6 +24,7 @@ __all__ = [
     "RegardError",
     "UsageError",
     "compare",
+    "distill",
     "evaluate",
     "ladder",
     "load",
@@ -39,6 +41,7 @@ _HOMES = {
     "RegardError": "regard.errors",
     "ladder": "regard.ladders.ladder",
     "compare": "regard.runs.evaluate",
+    "distill": "regard.runs.distill",
     "evaluate": "regard.runs.evaluate",
     "load": "regard.runs.load",
     "look": "regard.inspection.look",

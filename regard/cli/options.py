@@ -108,9 +108,12 @@ def counting(wanted: bool) -> Iterator[Callable[[int], None]]:
         yield lambda lines: None
         return
     with console.status("translating") as status:
+        shown = 0
 
         def show(lines: int) -> None:
-            if lines % 100 == 0:
+            nonlocal shown
+            if lines >= shown + 100:
+                shown = lines
                 status.update(f"translated {lines:,} lines")
 
         yield show

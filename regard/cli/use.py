@@ -1,4 +1,4 @@
-"""The verbs that use a run: translate, score, evaluate and compare."""
+"""The verbs that use a run: translate, distill, score, evaluate and compare."""
 
 from __future__ import annotations
 
@@ -129,6 +129,36 @@ def _write_each(
                 write(f"{number}\t{each.score:.4f}\t{each.text}")
         count(number + 1)
         yield line, prediction.text
+
+
+def distill(
+    teacher: Annotated[Path, typer.Argument(metavar="TEACHER", help="Folder of a trained run.")],
+    source: Annotated[Path, typer.Option(help="The text to translate, one sentence per line.")],
+    output: Annotated[Path, typer.Option(help="The file to write the translations to.")],
+    target: Annotated[
+        Optional[Path], typer.Option(help="The original targets: score the translations.")
+    ] = None,
+    trees: TreesFile = None,
+    beam: BeamWidth = None,
+    length_penalty: LengthPenalty = None,
+    workers: Workers = None,
+) -> None:
+    """Translate training data for a student to learn from; the same command continues."""
+    from regard.data.parallel import Parallel
+    from regard.runs.distill import distill
+    from regard.runs.folder import Run
+    from regard.search.options import SearchOptions
+
+    configured = Run.open(teacher).config.search
+    search = SearchOptions(beam=beam, length_penalty=length_penalty).search(configured)
+    data = Parallel(source, target, trees=trees)
+    with counting(True) as count:
+        found = distill(
+            *(teacher, data), output=output, search=search, workers=workers, say=say, count=count
+        )
+    say(f"Wrote {output}: train a student on it with --source {source} --target {output}.")
+    if found is not None:
+        typer.echo(f"{found} of the teacher on this text")
 
 
 def score(
