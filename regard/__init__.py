@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from regard.ladders.ladder import ladder
     from regard.runs.distill import distill
     from regard.runs.evaluate import compare, evaluate, score
+    from regard.runs.judging import tune_judges
     from regard.runs.load import load
     from regard.runs.train import train
 
@@ -31,6 +32,7 @@ __all__ = [
     "look",
     "score",
     "train",
+    "tune_judges",
 ]
 
 _HOMES = {
@@ -47,6 +49,7 @@ _HOMES = {
     "look": "regard.inspection.look",
     "score": "regard.runs.evaluate",
     "train": "regard.runs.train",
+    "tune_judges": "regard.runs.judging",
 }
 
 

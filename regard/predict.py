@@ -49,6 +49,7 @@ class Candidate:
     text: str
     score: float
     log_probability: float
+    tokens: int  # EOS included
 
 
 @dataclass(frozen=True)
@@ -59,7 +60,7 @@ class Prediction:
     best: tuple[Candidate, ...]
 
 
-EMPTY = Prediction("", (Candidate("", 0.0, 0.0),))
+EMPTY = Prediction("", (Candidate("", 0.0, 0.0, 1),))
 
 
 class Predictor:
@@ -116,7 +117,7 @@ class Predictor:
         with ExitStack() as stack:
             yield from in_windows(
                 _Generation(self, stack),
-                _with_prefixes(map(Line.of, lines), prefixes),
+                with_prefixes(map(Line.of, lines), prefixes),
                 window_size,
                 self.batch_tokens,
                 EMPTY,
@@ -237,7 +238,8 @@ class _Generation(Work[tuple[Line, Optional[str]], _Request, Prediction]):
     def _prediction(self, hypotheses: list[Hypothesis]) -> Prediction:
         decode = self._predictor.tokenizers.target.decode
         best = tuple(
-            Candidate(decode(each.tokens), each.score, each.log_probability) for each in hypotheses
+            Candidate(decode(each.tokens), each.score, each.log_probability, len(each.tokens) + 1)
+            for each in hypotheses
         )
         return Prediction(best[0].text, best)
 
@@ -319,7 +321,7 @@ def _batch(group: list[_Rows]) -> Batch:
     )
 
 
-def _with_prefixes(
+def with_prefixes(
     lines: Iterable[Line], prefixes: Optional[Iterable[str]]
 ) -> Iterator[tuple[Line, Optional[str]]]:
     """Each line with its prefix, of which there must be as many."""

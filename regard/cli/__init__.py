@@ -11,7 +11,7 @@ import typer
 from regard.cli.inspect import align, look, watch
 from regard.cli.make import corpus, demo, info, ladder, recipes, train
 from regard.cli.options import say
-from regard.cli.use import compare, distill, evaluate, score, translate
+from regard.cli.use import compare, distill, evaluate, judge, score, translate
 from regard.errors import RegardError
 
 app = typer.Typer(
@@ -23,7 +23,7 @@ app = typer.Typer(
 )
 for verb in (
     *(train, translate, evaluate, compare, score, ladder, look, align, watch, info),
-    *(distill, recipes, corpus, demo),
+    *(distill, judge, recipes, corpus, demo),
 ):
     app.command()(verb)
 

@@ -46,6 +46,15 @@ Shortlist = Annotated[
     int,
     typer.Option(min=0, max=100, help="Target pieces considered per source piece; 0: all."),
 ]
+Judges = Annotated[
+    Optional[list[str]],
+    typer.Option(
+        "--judge",
+        metavar="KIND=RUN:WEIGHT",
+        help="Let another run help to choose among the candidates: channel, language or pair; "
+        "own=WEIGHT is the run's own; tuned: as found by 'regard judge'.",
+    ),
+]
 Settings = Annotated[
     Optional[list[str]],
     typer.Option("--set", metavar="PATH=VALUE", help="Change a setting: model.layers=6"),

@@ -18,6 +18,7 @@ from regard.cli.options import (
     GoldReversed,
     HeadNames,
     Int8,
+    Judges,
     LengthPenalty,
     Lowercase,
     MethodName,
@@ -40,6 +41,7 @@ from regard.cli.options import (
 
 if TYPE_CHECKING:
     from regard.data.line import Line, Sides
+    from regard.inspection.aligning import GoldFile
     from regard.metrics.base import Score
     from regard.predict import Prediction
 
@@ -75,6 +77,7 @@ def translate(
         Optional[Path], typer.Option(help="Write word alignments (0-0 1-2 ...) to this file.")
     ] = None,
     attention_heads: HeadNames = None,
+    judge: Judges = None,
     batch_tokens: BatchTokens = 2048,
     workers: Workers = None,
     int8: Int8 = False,
@@ -87,26 +90,29 @@ def translate(
     from regard.predict import WINDOW
     from regard.processes.cores import cores
     from regard.runs.folder import Run
+    from regard.runs.judging import judged_beam, judged_search, with_judges
     from regard.runs.load import load_predictor
     from regard.search.options import SearchOptions
 
     experiment = Run.open(run)
     if not experiment.config.reads_source:
         unfit = {"--shortlist": shortlist, "--prefix": prefix, "--alignments": alignments}
-        refuse("with a language model", unfit)
+        refuse("with a language model", {**unfit, "--judge": judge})
     if alignments is None:
         refuse("without --alignments", {"--attention-heads": attention_heads})
     drawn = (temperature, top_k, top_p, seed)
+    beam = beam or (None if sample else judged_beam(experiment, judge))
     asked = SearchOptions(best, beam, length_penalty, sample, *drawn)
-    search = asked.search(experiment.config.search)
+    search = judged_search(experiment, asked.search(experiment.config.search), judge)
     Parallel(trees=trees).check_read_by(experiment.config.annotations)
     lines, again = tee(read_lines(input or sys.stdin.buffer, Parallel(trees=trees).annotations))
     chosen = batch_tokens, workers or cores(), int8, shortlist
     predictor = load_predictor(experiment, search, *chosen, say=say)
+    translator = with_judges(experiment, predictor, judge, say)
     prefixes = read_plain(prefix) if prefix else None
     typing = input is None and sys.stdin.isatty()  # answer each line at once
     predicted = zip(
-        predictor.predict(lines, prefixes, 1 if typing else WINDOW), again, strict=False
+        translator.predict(lines, prefixes, 1 if typing else WINDOW), again, strict=False
     )
     with writing(output, flush=typing) as write, counting(output is not None) as count:
         written = _write_each(predicted, best, write, count)
@@ -125,7 +131,7 @@ def _write_each(
         if best == 1:
             write(prediction.text)
         else:
-            for each in prediction.best:
+            for each in prediction.best[:best]:
                 write(f"{number}\t{each.score:.4f}\t{each.text}")
         count(number + 1)
         yield line, prediction.text
@@ -208,6 +214,7 @@ def evaluate(
     attention_heads: HeadNames = None,
     gold_first: GoldFirst = 0,
     gold_reversed: GoldReversed = False,
+    judge: Judges = None,
     json: AsJson = False,
 ) -> None:
     """Print BLEU, chrF, TER, exact match and perplexity, each with its signature.
@@ -216,36 +223,55 @@ def evaluate(
     With gold alignments, the error rate of the word alignments by attention is reported too.
     """
     from regard.data.parallel import Parallel
-    from regard.inspection.aligning import GoldFile, score_run
+    from regard.inspection.aligning import score_run
     from regard.runs import evaluate as evaluation
     from regard.runs.folder import Run
+    from regard.runs.judging import judged_beam
     from regard.search.options import SearchOptions
 
     config = Run.open(run).config
     if not config.reads_source:
         text = {"--lowercase": lowercase, "--tokenize": tokenize != "13a", "--output": output}
         searched = {"--beam": beam, "--length-penalty": length_penalty is not None}
-        other = {"--shortlist": shortlist, "--alignments": alignments}
+        other = {"--shortlist": shortlist, "--alignments": alignments, "--judge": judge}
         refuse("with a language model", {**text, **searched, **other})
     data = Parallel(source, target, pairs, trees)
-    aligned: list[Score] = []
-    if alignments is None:
-        given = {"--method": method != "grow-diag", "--attention-heads": attention_heads}
-        order = {"--gold-first": gold_first, "--gold-reversed": gold_reversed}
-        refuse("without --alignments", {**given, **order})
-    else:
-        gold = GoldFile(alignments, gold_first, gold_reversed)
-        aligned = score_run(run, data, gold, attention_heads, method, say)
+    gold = _gold(alignments, gold_first, gold_reversed, method, attention_heads)
+    aligned = score_run(run, data, gold, attention_heads, method, say) if gold else []
+    beam = beam or judged_beam(Run.open(run), judge)
     search = SearchOptions(beam=beam, length_penalty=length_penalty).search(config.search)
     metrics = text_metrics(lowercase, tokenize)
     found = evaluation.evaluate(
-        run, data, search=search, metrics=metrics, int8=int8, shortlist=shortlist, say=say
+        *(run, data),
+        search=search,
+        metrics=metrics,
+        int8=int8,
+        shortlist=shortlist,
+        judges=judge or (),
+        say=say,
     )
+    _write_lines(output, found.outputs)
+    print_scores(run, [*found.scores, *aligned], json)
+
+
+def _gold(
+    alignments: Optional[Path], first: int, reverse: bool, method: str, heads: Optional[str]
+) -> Optional[GoldFile]:
+    """The gold alignments, if there are any; without them, options about them are refused."""
+    from regard.inspection.aligning import GoldFile
+
+    if alignments is not None:
+        return GoldFile(alignments, first, reverse)
+    given = {"--method": method != "grow-diag", "--attention-heads": heads}
+    refuse("without --alignments", {**given, "--gold-first": first, "--gold-reversed": reverse})
+    return None
+
+
+def _write_lines(output: Optional[Path], lines: Iterable[str]) -> None:
     if output is not None:
         with writing(output) as write:
-            for line in found.outputs:
+            for line in lines:
                 write(line)
-    print_scores(run, [*found.scores, *aligned], json)
 
 
 def print_scores(run: Path, scores: list[Score], as_json: bool) -> None:
@@ -268,16 +294,22 @@ def compare(
     trees: TreesFile = None,
     lowercase: Lowercase = False,
     tokenize: Tokenize = "13a",
+    judge: Judges = None,
     json: AsJson = False,
 ) -> None:
-    """Test whether a run is significantly better: paired bootstrap over the same lines."""
+    """Test whether a run is significantly better: paired bootstrap over the same lines.
+
+    Judges choose among the candidates of every run but the first, so that the same run given twice
+    shows what they add.
+    """
     from dataclasses import asdict
 
     from regard.data.parallel import Parallel
     from regard.runs import evaluate as evaluation
 
     data = Parallel(source, target, pairs, trees)
-    rows = evaluation.compare(runs, data, metrics=text_metrics(lowercase, tokenize), say=say)
+    metrics = text_metrics(lowercase, tokenize)
+    rows = evaluation.compare(runs, data, metrics=metrics, judges=judge or (), say=say)
     if json:
         print_json([asdict(row) for row in rows])
         return
@@ -286,3 +318,31 @@ def compare(
         typer.echo(f"{row.metric}\t{row.value:.2f} ± {row.margin:.2f}\t{p_value}\t{row.name}")
     for signature in dict.fromkeys(row.signature for row in rows):
         typer.echo(signature)
+
+
+def judge(
+    run: RunFolder,
+    judge: Judges = None,
+    source: Source = None,
+    target: Target = None,
+    pairs: PairsFile = None,
+    trees: TreesFile = None,
+    beam: Annotated[int, typer.Option(min=2, help="Candidates per line.")] = 20,
+    trials: Annotated[int, typer.Option(min=1, help="Weights to try.")] = 1000,
+    seed: Annotated[int, typer.Option(min=0, help="Random seed.")] = 1,
+) -> None:
+    """Find how much each judge should count, and keep it with the run for --judge tuned.
+
+    Without files the validation data of the run is used; never use test data here.
+    """
+    from regard.data.parallel import Parallel
+    from regard.runs.folder import Run
+    from regard.runs.judging import TUNED, Asked, tune_judges
+
+    data = Parallel(source, target, pairs, trees)
+    found = tune_judges(run, judge or [], data, beam=beam, trials=trials, seed=seed, say=say)
+    for each in Asked.of(Run.open(run), [TUNED]).runs:
+        typer.echo(f"--judge {each}")
+    typer.echo(f"--length-penalty {found.weights.length_penalty:g}")
+    typer.echo(f"{found.metric} {found.value:.2f} with judges, {found.alone:.2f} without")
+    say(f"The weights are kept with {run}: use them with --judge tuned.")

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Optional, TypeVar
+from typing import Optional
 
-from regard.data.doctor import Profile, refuse_swapped
-from regard.data.line import Line, Pair, Sides
+from regard.data.line import Line
 from regard.data.parallel import Parallel, PathLike
 from regard.errors import UsageError
 from regard.metrics.base import Score
@@ -19,43 +18,12 @@ from regard.metrics.text import TextMetrics
 from regard.predict import Predictor
 from regard.processes.cores import cores
 from regard.runs.folder import Run
+from regard.runs.judging import Asked, judged_search, with_judges
 from regard.runs.load import load_predictor
+from regard.runs.test_set import read_test_set
 from regard.search.base import Search
 
 PLAIN = TextMetrics()
-
-T = TypeVar("T")
-
-
-@dataclass(frozen=True)
-class TestSet:
-    """The pairs a run is evaluated on."""
-
-    pairs: list[Pair]
-    lines: int  # of the files, those that cannot be used as well
-
-    @property
-    def sources(self) -> list[Line]:
-        return [pair.source for pair in self.pairs]
-
-    @property
-    def references(self) -> list[str]:
-        return [pair.target.text for pair in self.pairs]
-
-    @property
-    def sides(self) -> list[Sides]:
-        return [pair.lines for pair in self.pairs]
-
-    @property
-    def texts(self) -> list[tuple[str, str]]:
-        return [pair.texts for pair in self.pairs]
-
-    def by_line(self, found: Sequence[T], missing: T) -> list[T]:
-        """What was found for each pair, with something for each line that was skipped."""
-        complete = [missing] * self.lines
-        for pair, each in zip(self.pairs, found, strict=True):
-            complete[pair.number - 1] = each
-        return complete
 
 
 @dataclass(frozen=True)
@@ -77,28 +45,35 @@ def evaluate(
     metrics: TextMetrics = PLAIN,
     int8: bool = False,
     shortlist: int = 0,
+    judges: Sequence[str] = (),
     say: Callable[[str], None] = print,
 ) -> Evaluation:
     """Translate the source and score the result against the target; report perplexity as well.
 
     For a language model, whose text is a target alone, perplexity is all there is.
-    Without files, the run's own validation data is used.
+    Without files, the run's own validation data is used. With judges, such as
+    "channel=RUN:0.5", they choose among the candidates of each line.
     """
     experiment = Run.open(Path(run))
-    given = _test_set(experiment, data, say)
+    given = read_test_set(experiment, data, say)
     if not experiment.config.reads_source:
         return _evaluate_language(
             load_predictor(experiment, int8=int8, say=say), given.references, say
         )
+    search = judged_search(experiment, search, judges)
     predictor = load_predictor(
         experiment, search, workers=cores(), int8=int8, shortlist=shortlist, say=say
     )
-    outputs = predictor(given.sources)
+    translator = with_judges(experiment, predictor, judges, say=say)
+    outputs = [prediction.text for prediction in translator.predict(given.sources)]
     predictor.report_truncated(say)
     scored = list(predictor.score(given.sides))
     table = metrics_for(experiment.config.writes, metrics)
     texts = [line.text for line in given.sources]
     scores = (each.score(texts, outputs, given.references) for each in table)
+    if judges:
+        note = Asked.of(experiment, judges).signature
+        scores = (replace(each, signature=f"{each.signature}|{note}") for each in scores)
     return Evaluation(
         (*scores, piece_perplexity(scored)),
         tuple(given.by_line(outputs, "")),
@@ -121,12 +96,13 @@ def compare(
     *,
     search: Optional[Search] = None,
     metrics: TextMetrics = PLAIN,
+    judges: Sequence[str] = (),
     say: Callable[[str], None] = print,
 ) -> list[Comparison]:
     """Compare runs on the same lines by paired bootstrap; the first is the baseline.
 
     Without files, the validation data is used, if all runs have the same. Trees are given to those
-    runs that read them.
+    runs that read them. Judges choose among the candidates of all runs but the baseline.
     """
     if len(runs) < 2:
         raise UsageError("Give at least two runs to compare.")
@@ -136,17 +112,33 @@ def compare(
     if data and not any(each.config.annotations for each in experiments):
         data.check_read_by(())
     sets = [
-        _test_set(each, data and data.only(each.config.annotations), say) for each in experiments
+        read_test_set(each, data and data.only(each.config.annotations), say)
+        for each in experiments
     ]
     if any(given.texts != sets[0].texts for given in sets):
         raise UsageError("These runs have different validation data: give --source and --target.")
     systems = [
-        (str(path), load_predictor(each, search, workers=cores(), say=say)(given.sources))
-        for path, each, given in zip(runs, experiments, sets, strict=True)
+        (
+            f"{path} with judges" if number and judges else str(path),
+            _translate(each, given.sources, search, judges if number else (), say),
+        )
+        for number, (path, each, given) in enumerate(zip(runs, experiments, sets, strict=True))
     ]
     table = metrics_for(experiments[0].config.writes, metrics)
     texts = [line.text for line in sets[0].sources]
     return paired_bootstrap(systems, texts, sets[0].references, table)
+
+
+def _translate(
+    run: Run,
+    lines: list[Line],
+    search: Optional[Search],
+    judges: Sequence[str],
+    say: Callable[[str], None],
+) -> list[str]:
+    predictor = load_predictor(run, judged_search(run, search, judges), workers=cores(), say=say)
+    translator = with_judges(run, predictor, judges, say=say)
+    return [prediction.text for prediction in translator.predict(lines)]
 
 
 def score(
@@ -155,25 +147,8 @@ def score(
     """log p(target | source) and the number of target tokens for each pair, or log p(target) by a
     language model; (0, 0) for a pair that was skipped."""
     experiment = Run.open(Path(run))
-    given = _test_set(experiment, data, say)
+    given = read_test_set(experiment, data, say)
     predictor = load_predictor(experiment, say=say)
     scored = list(predictor.score(given.sides))
     predictor.report_truncated(say)
     return given.by_line(scored, (0.0, 0))
-
-
-def _test_set(run: Run, data: Optional[Parallel], say: Callable[[str], None]) -> TestSet:
-    if not data:
-        own = run.validation_pairs()
-        return TestSet(own, len(own))
-    pairs = run.config.pairs_of(data)
-    usable = list(pairs)
-    assert pairs.report is not None
-    for note in pairs.report.sentences():
-        say(note)
-    refuse_swapped(_profile(run), usable, "these files")
-    return TestSet(usable, pairs.report.read)
-
-
-def _profile(run: Run) -> Profile:
-    return Profile.from_json(run.facts("data").get("profile", {}))

@@ -56,6 +56,20 @@ class Search(Settings, ABC):
         """The fastest search of this kind, with one target per sentence. Its hypotheses may come
         without probabilities."""
 
+    @property
+    def length_exponent(self) -> float:
+        """Hypotheses are ranked by log p / length^this."""
+        return 1.0
+
+    @property
+    @abstractmethod
+    def candidates(self) -> int:
+        """How many targets it considers per sentence at the end."""
+
+    @abstractmethod
+    def all_found(self) -> Search:
+        """The same search, returning every candidate."""
+
     def seeded(self, number: int) -> Search:
         """The same search for one group of lines: a search that draws gets a seed of its own."""
         return self

@@ -69,8 +69,19 @@ class Beam(Search):
         greedy._gives_probabilities = False
         return greedy
 
+    @property
+    def length_exponent(self) -> float:
+        return self.length_penalty
+
+    @property
+    def candidates(self) -> int:
+        return self.beam
+
+    def all_found(self) -> Beam:
+        return self.changed(best=self.beam)
+
     def observed(self, observer: Observer) -> Beam:
-        observed = self.changed(best=self.beam)
+        observed = self.all_found()
         observed._observer = observer
         return observed
 
