@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Optional, TypeVar
 
 from regard.data.doctor import Profile, refuse_swapped
+from regard.data.encoding import LineEncoder
 from regard.data.line import Line, Pair, Sides
 from regard.data.parallel import Parallel, PathLike
+from regard.data.targets import CLOSED, refuse_unseen
 from regard.errors import UsageError
 from regard.metrics.base import Score
 from regard.metrics.paired import Comparison, paired_bootstrap
@@ -79,7 +82,8 @@ def evaluate(
     shortlist: int = 0,
     say: Callable[[str], None] = print,
 ) -> Evaluation:
-    """Translate the source and score the result against the target; report perplexity as well.
+    """Translate the source and score the result against the target; of text, report perplexity
+    as well.
 
     For a language model, whose text is a target alone, perplexity is all there is.
     Without files, the run's own validation data is used.
@@ -95,14 +99,13 @@ def evaluate(
     )
     outputs = predictor(given.sources)
     predictor.report_truncated(say)
-    scored = list(predictor.score(given.sides))
-    table = metrics_for(experiment.config.writes, metrics)
+    writes = experiment.config.writes
+    table = metrics_for(writes, metrics, given.references)
     texts = [line.text for line in given.sources]
-    scores = (each.score(texts, outputs, given.references) for each in table)
-    return Evaluation(
-        (*scores, piece_perplexity(scored)),
-        tuple(given.by_line(outputs, "")),
-    )
+    scores = [each.score(texts, outputs, given.references) for each in table]
+    if writes == "text":
+        scores.append(piece_perplexity(list(predictor.score(given.sides))))
+    return Evaluation(tuple(scores), tuple(given.by_line(outputs, "")))
 
 
 def _evaluate_language(
@@ -133,6 +136,10 @@ def compare(
     experiments = [Run.open(Path(run)) for run in runs]
     if not all(each.config.reads_source for each in experiments):
         raise UsageError("A language model has no translations to compare: see 'regard evaluate'.")
+    if len({each.config.writes for each in experiments}) > 1:
+        raise UsageError(
+            "These runs do not write the same: compare text with text, tags with tags."
+        )
     if data and not any(each.config.annotations for each in experiments):
         data.check_read_by(())
     sets = [
@@ -144,7 +151,7 @@ def compare(
         (str(path), load_predictor(each, search, workers=cores(), say=say)(given.sources))
         for path, each, given in zip(runs, experiments, sets, strict=True)
     ]
-    table = metrics_for(experiments[0].config.writes, metrics)
+    table = metrics_for(experiments[0].config.writes, metrics, sets[0].references)
     texts = [line.text for line in sets[0].sources]
     return paired_bootstrap(systems, texts, sets[0].references, table)
 
@@ -171,7 +178,12 @@ def _test_set(run: Run, data: Optional[Parallel], say: Callable[[str], None]) ->
     assert pairs.report is not None
     for note in pairs.report.sentences():
         say(note)
-    refuse_swapped(_profile(run), usable, "these files")
+    writes = run.config.writes
+    refuse_swapped(_profile(run), usable, "these files", writes)
+    if writes in CLOSED:
+        rows = LineEncoder(run.tokenizers().target).encode([pair.target for pair in usable])
+        targets = [(pair.number, pair.target) for pair in usable]
+        refuse_unseen(writes, rows, targets, partial(pairs.where, 1))
     return TestSet(usable, pairs.report.read)
 
 
