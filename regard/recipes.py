@@ -8,14 +8,14 @@ from typing import Optional
 from pydantic import Field, model_validator
 
 from regard.config import Settings
-from regard.data.annotations import Kinds
+from regard.data.annotations import Kinds, Numbers
 from regard.data.corpus import Pairs
 from regard.data.encoding import LENGTH_LIMIT
 from regard.data.parallel import Parallel
 from regard.data.store import BatchSettings
-from regard.data.tokenizer import TokenizerSettings
+from regard.data.tokenizer import TargetKind, TokenizerSettings
 from regard.errors import UsageError
-from regard.metrics.table import Writes
+from regard.metrics.table import JUDGES, LOSS, Writes
 from regard.models import Architecture
 from regard.models.convolutional import ByteNetConfig, ConvolutionalConfig
 from regard.models.ensemble import EnsembleConfig
@@ -26,6 +26,9 @@ from regard.search.beam import Beam
 from regard.training.average import AverageSettings
 from regard.training.optimizers import OptimizerSettings
 from regard.training.settings import TrainingSettings
+
+TARGET_KINDS: dict[Writes, TargetKind] = {"tags": "word", "label": "line", "indices": "index"}
+"""The tokenizer of targets that are not text."""
 
 
 class Budget(Settings):
@@ -62,10 +65,31 @@ class Config(Settings):
         return self
 
     @model_validator(mode="after")
+    def _fits_what_is_written(self) -> Config:
+        needed = TARGET_KINDS.get(self.writes)
+        if needed is not None and self.tokenizer.target != needed:
+            raise ValueError(
+                f"a model that writes {self.writes} needs tokenizer.target={needed} and "
+                "tokenizer.joint=false"
+            )
+        reads_numbers = Numbers.name in [kind.name for kind in self.annotations]
+        if reads_numbers != (self.tokenizer.kind == "number"):
+            raise ValueError(
+                "tokenizer.kind=number and models that read numbers go together: set both or none"
+            )
+        known = (*JUDGES[self.writes], LOSS)
+        if self.metric not in known:
+            raise ValueError(
+                f"a model that writes {self.writes} is not validated by {self.metric}: set "
+                f"training.metric to {' or '.join(known)}"
+            )
+        return self
+
+    @model_validator(mode="after")
     def _fits_a_language_model(self) -> Config:
         if self.reads_source:
             return self
-        if self.training.metric != "loss":
+        if self.metric != LOSS:
             raise ValueError("a language model is validated by its loss: set training.metric=loss")
         if not self.tokenizer.joint:
             raise ValueError("a language model has one vocabulary: set tokenizer.joint=true")
@@ -86,6 +110,11 @@ class Config(Settings):
         return self.model.writes
 
     @property
+    def metric(self) -> str:
+        """What chooses the best checkpoint: by default the main metric of what is written."""
+        return self.training.metric or (JUDGES[self.writes][0] if self.reads_source else LOSS)
+
+    @property
     def max_pieces(self) -> int:
         """Pairs with more pieces than this on either side are skipped; EOS must fit too."""
         longest = self.model.length_limit
@@ -99,12 +128,12 @@ class Config(Settings):
 
     @property
     def annotations(self) -> Kinds:
-        """What the model reads of the source besides the text."""
-        return self.model.annotations
+        """What the model reads of the source besides the ids."""
+        return tuple(kind.between(self.tokenizer.marker) for kind in self.model.annotations)
 
     def pairs_of(self, data: Parallel, part: str = "") -> Pairs:
         """The pairs that a run of this config reads; `part` is the prefix of their options."""
-        return data.open_for(self.reads_source, self.annotations, part)
+        return data.open_for(self.reads_source, self.annotations, self.writes, part)
 
 
 def tiny() -> Config:
@@ -224,7 +253,7 @@ def bytenet() -> Config:
 def _language(model: LanguageConfig, optimizer: OptimizerSettings) -> Config:
     return tiny().changed(
         model=model,
-        training=TrainingSettings(optimizer=optimizer, metric="loss"),
+        training=TrainingSettings(optimizer=optimizer),
         search=Beam(max_length_ratio=1.0, max_length_extra=256),
     )
 

@@ -14,9 +14,11 @@ from itertools import zip_longest
 from pathlib import Path
 from typing import Any, BinaryIO, Union
 
-from regard.data.annotations import Annotation
+from regard.data.annotations import Annotation, Kinds
 from regard.data.line import Line, Pair
+from regard.data.targets import check_target
 from regard.errors import UsageError
+from regard.metrics.table import Writes
 
 MAX_CHARACTERS = 100_000
 """Characters in a line; a longer one is not a sentence, and it is never held in memory."""
@@ -64,8 +66,20 @@ class Report:
         return [*skips, *self.notes]
 
 
-Beside = Mapping[type[Annotation], Path]
+Beside = Mapping[Annotation, Path]
 """The files of annotations, one line for each line of source."""
+
+
+@dataclass(frozen=True)
+class Task:
+    """What a model reads of the source and writes as a target: lines are checked accordingly."""
+
+    annotations: Kinds = ()
+    writes: Writes = "text"
+
+
+TEXT = Task()
+"""Any text to any text."""
 
 
 class Pairs:
@@ -77,24 +91,31 @@ class Pairs:
     """
 
     def __init__(
-        self, files: tuple[Path, ...], columns: int, annotations: Beside | None = None
+        self,
+        files: tuple[Path, ...],
+        columns: int,
+        annotations: Beside | None = None,
+        task: Task = TEXT,
     ) -> None:
         self._files = files
         self._columns = columns
         self._annotations = dict(annotations or {})
+        self._task = task
         self.report: Report | None = None
         for path in self._all_files():
             _check_is_file(path)
 
     @staticmethod
-    def of_files(source: Path, target: Path, annotations: Beside | None = None) -> Pairs:
+    def of_files(
+        source: Path, target: Path, annotations: Beside | None = None, task: Task = TEXT
+    ) -> Pairs:
         """Line n of one file belongs to line n of the other."""
-        return Pairs((Path(source), Path(target)), columns=1, annotations=annotations)
+        return Pairs((Path(source), Path(target)), 1, annotations, task)
 
     @staticmethod
-    def of_tsv(path: Path, annotations: Beside | None = None) -> Pairs:
+    def of_tsv(path: Path, annotations: Beside | None = None, task: Task = TEXT) -> Pairs:
         """Source and target with a tab between them."""
-        return Pairs((Path(path),), columns=2, annotations=annotations)
+        return Pairs((Path(path),), 2, annotations, task)
 
     @staticmethod
     def of_target(path: Path) -> Pairs:
@@ -110,15 +131,26 @@ class Pairs:
             annotated = self._annotated(source, beside, number)
             bad = next((side for side in row if isinstance(side, Bad)), None)
             if bad is not None:
-                tally.skip(bad, self._where(row, bad, number))
+                tally.skip(bad, self.where(row.index(bad), number))
                 continue
             tally.kept += 1
-            yield Pair(number, annotated, Line(str(target)))
+            yield self._checked(Pair(number, annotated, Line(str(target))))
         if not tally.kept:
             raise UsageError(
                 f"{self._names()} has no usable line: all {tally.read:,} were skipped."
             )
         self.report = tally.report(readings)
+
+    def _checked(self, pair: Pair) -> Pair:
+        """The pair, if it can be read and written by the model it is for."""
+        for kind in self._task.annotations:
+            kind.check(pair.source, self.where(0, pair.number))
+        check_target(self._task.writes, pair, self.where(1, pair.number))
+        return pair
+
+    def where(self, side: int, number: int) -> str:
+        """File and line of a pair's source (0) or target (1)."""
+        return f"{self._files[min(side, len(self._files) - 1)]}:{number}"
 
     def check(self) -> Report:
         """Read everything once, so that errors show before training begins."""
@@ -157,7 +189,7 @@ class Pairs:
                 raise UsageError(
                     f"{where} is {text.value}: split it and its source into several lines."
                 )
-            line = kind.add(line, kind.read(text, len(line.text.split()), where))
+            line = kind.read(line, text, where)
         return line
 
     def _split(self, line: str | Bad, number: int) -> _Lines:
@@ -170,9 +202,6 @@ class Pairs:
                 "with one tab between them."
             )
         return tuple(side if side.strip() else Bad.EMPTY for side in columns)
-
-    def _where(self, row: _Lines, bad: Bad, number: int) -> str:
-        return f"{self._files[min(row.index(bad), len(self._files) - 1)]}:{number}"
 
     def _names(self) -> str:
         return " with ".join(str(path) for path in self._files)
@@ -190,7 +219,7 @@ def annotate(lines: Iterable[str], annotations: Beside) -> Iterator[Line]:
                 raise UsageError(
                     f"{path} ends before line {count:,} of the source: give one line for each."
                 )
-            line = kind.add(line, kind.read(values, len(text.split()), f"{path}:{count}"))
+            line = kind.read(line, values, f"{path}:{count}")
         yield line
     for path, stream in streams.values():
         if next(stream, None) is not None:

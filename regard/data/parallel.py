@@ -6,11 +6,15 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Optional, Union
 
-from regard.data.annotations import Annotation, DependencyTree, Kinds
-from regard.data.corpus import Pairs
+from regard.data.annotations import ANNOTATIONS, Annotation, Kinds
+from regard.data.corpus import TEXT, Pairs, Task
 from regard.errors import UsageError
+from regard.metrics.table import Writes
 
 PathLike = Union[str, Path]
+
+FROM_FILES = tuple(kind for kind in ANNOTATIONS.values() if kind.option is not None)
+"""The annotations that are read from files; each has a field in `Parallel`."""
 
 
 @dataclass(frozen=True)
@@ -31,28 +35,36 @@ class Parallel:
         return any(path is not None for path in paths)
 
     @property
-    def annotations(self) -> dict[type[Annotation], Path]:
+    def annotations(self) -> dict[Annotation, Path]:
         """The files that annotate the source."""
-        return {} if self.trees is None else {DependencyTree: Path(self.trees)}
+        given = {kind: getattr(self, kind.option) for kind in FROM_FILES if kind.option}
+        return {kind: Path(path) for kind, path in given.items() if path is not None}
 
     def only(self, kinds: Kinds) -> Parallel:
         """The same without the annotations that a model does not read."""
-        return self if DependencyTree in kinds else replace(self, trees=None)
+        return replace(
+            self, **{kind.option: None for kind in FROM_FILES if kind.option and kind not in kinds}
+        )
 
-    def open(self, part: str = "") -> Pairs:
+    def open(self, part: str = "", task: Task = TEXT) -> Pairs:
         """`part` is the prefix of the options' names, such as "valid-", for errors."""
         if self.pairs is not None and self.source is None and self.target is None:
-            return Pairs.of_tsv(Path(self.pairs), self.annotations)
+            return Pairs.of_tsv(Path(self.pairs), self.annotations, task)
         if self.source is not None and self.target is not None and self.pairs is None:
-            return Pairs.of_files(Path(self.source), Path(self.target), self.annotations)
+            files = Path(self.source), Path(self.target)
+            return Pairs.of_files(*files, self.annotations, task)
         raise UsageError(
             f"Give both --{part}source and --{part}target, or one TSV file as --{part}pairs."
         )
 
-    def open_for(self, reads_source: bool, kinds: Kinds, part: str = "") -> Pairs:
-        """What a model that reads this much is trained on."""
+    def open_for(
+        self, reads_source: bool, kinds: Kinds, writes: Writes = "text", part: str = ""
+    ) -> Pairs:
+        """What a model that reads and writes this is trained on."""
         self.check_read_by(kinds, part)
-        return self.open(part) if reads_source else self._open_target(part)
+        if not reads_source:
+            return self._open_target(part)
+        return self.open(part, Task(kinds, writes))
 
     def _open_target(self, part: str) -> Pairs:
         """The lines of one file, each with an empty source."""
@@ -65,7 +77,7 @@ class Parallel:
     def check_read_by(self, kinds: Kinds, part: str = "") -> None:
         """Refuse files that lack an annotation the model reads, or have one that it does not."""
         for kind in kinds:
-            if kind not in self.annotations:
+            if kind.option is not None and kind not in self.annotations:
                 raise UsageError(
                     f"This model reads {kind.description}: give --{part}{kind.option}."
                 )

@@ -37,6 +37,10 @@ class Reread:
             self._copy.write(json.dumps(pair).encode("ascii") + b"\n")
             yield pair
 
+    def where(self, number: int) -> str:
+        """File and line of a pair's target."""
+        return self._pairs.where(1, number)
+
     @property
     def report(self) -> Report:
         """What the first pass found."""

@@ -156,7 +156,7 @@ def measure(
         )
     )
     drafts, outputs = draft(test_set.sources), translate(test_set.sources)
-    metric = metrics_for(run.config.writes, metrics)[0]
+    metric = metrics_for(run.config.writes, metrics, test_set.references)[0]
     best = metric.score(test_set.texts, outputs, test_set.references)
     by_piece, by_word = _perplexities(translate, test_set)
     if translate.truncated:

@@ -56,7 +56,7 @@ class TransformerConfig(BlockConfig, Family):
 
     @property
     def annotations(self) -> Kinds:
-        return (DependencyTree,) if self.position == "syntax" else ()
+        return (DependencyTree(),) if self.position == "syntax" else ()
 
     @property
     def length_limit(self) -> Optional[int]:

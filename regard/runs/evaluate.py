@@ -48,7 +48,8 @@ def evaluate(
     judges: Sequence[str] = (),
     say: Callable[[str], None] = print,
 ) -> Evaluation:
-    """Translate the source and score the result against the target; report perplexity as well.
+    """Translate the source and score the result against the target; of text, report perplexity
+    as well.
 
     For a language model, whose text is a target alone, perplexity is all there is.
     Without files, the run's own validation data is used. With judges, such as
@@ -67,17 +68,16 @@ def evaluate(
     translator = with_judges(experiment, predictor, judges, say=say)
     outputs = [prediction.text for prediction in translator.predict(given.sources)]
     predictor.report_truncated(say)
-    scored = list(predictor.score(given.sides))
-    table = metrics_for(experiment.config.writes, metrics)
+    writes = experiment.config.writes
+    table = metrics_for(writes, metrics, given.references)
     texts = [line.text for line in given.sources]
-    scores = (each.score(texts, outputs, given.references) for each in table)
+    scores = [each.score(texts, outputs, given.references) for each in table]
     if judges:
         note = Asked.of(experiment, judges).signature
-        scores = (replace(each, signature=f"{each.signature}|{note}") for each in scores)
-    return Evaluation(
-        (*scores, piece_perplexity(scored)),
-        tuple(given.by_line(outputs, "")),
-    )
+        scores = [replace(each, signature=f"{each.signature}|{note}") for each in scores]
+    if writes == "text":
+        scores.append(piece_perplexity(list(predictor.score(given.sides))))
+    return Evaluation(tuple(scores), tuple(given.by_line(outputs, "")))
 
 
 def _evaluate_language(
@@ -109,6 +109,10 @@ def compare(
     experiments = [Run.open(Path(run)) for run in runs]
     if not all(each.config.reads_source for each in experiments):
         raise UsageError("A language model has no translations to compare: see 'regard evaluate'.")
+    if len({each.config.writes for each in experiments}) > 1:
+        raise UsageError(
+            "These runs do not write the same: compare text with text, tags with tags."
+        )
     if data and not any(each.config.annotations for each in experiments):
         data.check_read_by(())
     sets = [
@@ -124,7 +128,7 @@ def compare(
         )
         for number, (path, each, given) in enumerate(zip(runs, experiments, sets, strict=True))
     ]
-    table = metrics_for(experiments[0].config.writes, metrics)
+    table = metrics_for(experiments[0].config.writes, metrics, sets[0].references)
     texts = [line.text for line in sets[0].sources]
     return paired_bootstrap(systems, texts, sets[0].references, table)
 

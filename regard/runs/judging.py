@@ -181,7 +181,7 @@ def tune_judges(
     predictor = load_predictor(experiment, search, workers=cores(), say=say)
     none = Weights((0.0,) * len(asked.runs), asked.own, experiment.config.search.length_penalty)
     panel = JudgedPredictor(predictor, [each.load(say) for each in asked.runs], none)
-    metric = metrics_for(experiment.config.writes, TextMetrics(bootstrap=0))[0]
+    metric = metrics_for(experiment.config.writes, TextMetrics(bootstrap=0), given.references)[0]
     texts = [line.text for line in given.sources]
     found = tune(panel.judge(given.sources), texts, given.references, metric, none, trials, seed)
     _store(experiment, asked, found, beam, f"{metric.label} [{metric.signature(0)}]")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Optional
@@ -14,8 +14,10 @@ from regard.data.line import Pair
 from regard.data.parallel import Parallel, PathLike
 from regard.data.reread import Reread
 from regard.data.store import Store
+from regard.data.targets import Where
 from regard.data.tokenizers import Tokenizers
 from regard.errors import UsageError
+from regard.metrics.table import Writes
 from regard.recipes import Config
 from regard.runs.folder import Run
 from regard.runs.start import Start
@@ -49,6 +51,7 @@ class Parts:
     training: Stream
     validation: Stream
     held_out: bool  # the validation pairs are of the same files
+    where: Mapping[str, Where]  # file and line of a target, by part
 
 
 def read_data(
@@ -58,17 +61,17 @@ def read_data(
     training = Reread(config.pairs_of(data))
     validation = Reread(config.pairs_of(valid, "valid-")) if valid else None
     with display.waiting("reading the data"):
-        examination = _examine(training).examination()
+        examination = _examine(training, config.writes).examination()
         notes = [*training.report.sentences(), *examination.warnings]
         if validation is not None:
-            examiner = _examine(validation)
+            examiner = _examine(validation, config.writes)
             notes += validation.report.sentences()
             examiner.refuse_swapped(examination.profile, "the validation files")
     return CheckedData(training, validation, notes, examination.profile)
 
 
-def _examine(pairs: Reread) -> Examiner:
-    examiner = Examiner()
+def _examine(pairs: Reread, writes: Writes) -> Examiner:
+    examiner = Examiner(writes)
     for pair in pairs.first():
         examiner.add(pair)
     return examiner
@@ -95,7 +98,8 @@ def prepare(
         parts, note = _hold_out(data.training, run.config.training.seed)
         notes.append(note)
     else:
-        parts = Parts(data.training.__iter__, data.validation.__iter__, held_out=False)
+        where = {"train": data.training.where, "valid": data.validation.where}
+        parts = Parts(data.training.__iter__, data.validation.__iter__, False, where)
     facts: dict[str, Any] = {"fingerprint": data.fingerprint}
     if not complete:
         for note in notes:
@@ -142,13 +146,15 @@ def _encode(run: Run, parts: Parts, display: Display) -> float:
     training."""
     overlap = Overlap(() if parts.held_out else parts.validation())
     if not run.has_store("train"):
-        _write_store(run, "train", overlap.watch(parts.training()), display)
+        _write_store(run, "train", overlap.watch(parts.training()), parts.where["train"], display)
     if not run.has_store("valid"):
-        _write_store(run, "valid", parts.validation(), display)
+        _write_store(run, "valid", parts.validation(), parts.where["valid"], display)
     return overlap.share
 
 
-def _write_store(run: Run, part: str, pairs: Iterator[Pair], display: Display) -> None:
+def _write_store(
+    run: Run, part: str, pairs: Iterator[Pair], where: Where, display: Display
+) -> None:
     config = run.config
     with display.waiting(f"encoding the {part} data"):
         store = Store.write(
@@ -158,6 +164,8 @@ def _write_store(run: Run, part: str, pairs: Iterator[Pair], display: Display) -
             config.max_pieces,
             keep_text=part == "valid" or config.tokenizer.sampling > 0,
             annotations=config.annotations,
+            writes=config.writes,
+            where=where,
         )
     if store.skipped:
         display.note(
@@ -204,4 +212,5 @@ def _hold_out(pairs: Reread, seed: int) -> tuple[Parts, str]:
             raise UsageError("All pairs are the same: give training data with different pairs.")
 
     note = f"Held out {size:,} of {count:,} pairs for validation; they are not trained on."
-    return Parts(training, held.__iter__, held_out=True), note
+    where = {"train": pairs.where, "valid": pairs.where}
+    return Parts(training, held.__iter__, True, where), note

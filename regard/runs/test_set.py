@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Optional, TypeVar
 
 from regard.data.doctor import Profile, refuse_swapped
+from regard.data.encoding import LineEncoder
 from regard.data.line import Line, Pair, Sides
 from regard.data.parallel import Parallel
+from regard.data.targets import CLOSED, refuse_unseen
 from regard.runs.folder import Run
 
 T = TypeVar("T")
@@ -54,7 +57,12 @@ def read_test_set(run: Run, data: Optional[Parallel], say: Callable[[str], None]
     assert pairs.report is not None
     for note in pairs.report.sentences():
         say(note)
-    refuse_swapped(_profile(run), usable, "these files")
+    writes = run.config.writes
+    refuse_swapped(_profile(run), usable, "these files", writes)
+    if writes in CLOSED:
+        rows = LineEncoder(run.tokenizers().target).encode([pair.target for pair in usable])
+        targets = [(pair.number, pair.target) for pair in usable]
+        refuse_unseen(writes, rows, targets, partial(pairs.where, 1))
     return TestSet(usable, pairs.report.read)
 
 

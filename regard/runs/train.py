@@ -200,14 +200,16 @@ def _trainer(run: Run, ranks: Ranks, display: Display) -> Trainer:
     sides, config = run.tokenizers(), run.config
     model = build_model(run, sides)
     seed, sampling = config.training.seed, config.tokenizer.sampling
-    batches = Batches(run.store("train"), config.batch, sides, seed, sampling)
+    store, kinds = run.store("train"), config.annotations
+    batches = Batches(store, config.batch, sides, seed, sampling, kinds)
     records = Records(run.checkpoints(display.note), run.journal, display, identity(run))
     if ranks.first:
         records.checkpoints.prepare()
     ranks.barrier()
     with bounded_memory(ranks.size):
         steps = plan_steps(run, model, batches, ranks, display)
-    return Trainer(model, batches, config.training, steps, validator(run, sides), records, ranks)
+    validate = validator(run, sides)
+    return Trainer(model, batches, config.training, steps, config.metric, validate, records, ranks)
 
 
 def _resume(run: Run, trainer: Trainer) -> None:

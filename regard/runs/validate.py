@@ -10,7 +10,7 @@ import torch
 from regard.data.line import Line
 from regard.data.store import by_length
 from regard.data.tokenizers import Tokenizers
-from regard.metrics.table import LOSS, quick_score
+from regard.metrics.table import LOSS, check_applies, quick_score
 from regard.models.base import Model
 from regard.nn.fast.prepare import prepare_for_search
 from regard.predict import Predictor
@@ -24,11 +24,11 @@ def validator(run: Run, sides: Tokenizers) -> Callable[[Model, int], Scores]:
 
     What becomes of the very first ones is kept, for `regard watch`.
     """
-    settings = run.config.training
+    metric, lines = run.config.metric, run.config.training.validation_lines
     store = run.store("valid")
-    wanted = SENTENCES if settings.metric == LOSS else settings.validation_lines
-    pairs = run.validation_pairs(wanted)
+    pairs = run.validation_pairs(SENTENCES if metric == LOSS else lines)
     references = [pair.target.text for pair in pairs]
+    check_applies(metric, references)
     greedy = run.config.search.quick()
     if not run.config.reads_source:  # the first words are what it continues
         begun = [Line(" ".join(line.split()[:3])) for line in references]
@@ -47,9 +47,9 @@ def validator(run: Run, sides: Tokenizers) -> Callable[[Model, int], Scores]:
             annotations=run.config.annotations,
         )
         outputs = predictor([pair.source for pair in pairs])
-        if settings.metric != LOSS:
+        if metric != LOSS:
             texts = [pair.source.text for pair in pairs]
-            scores[settings.metric] = quick_score(settings.metric, texts, outputs, references)
+            scores[metric] = quick_score(metric, texts, outputs, references)
         with suppress(OSError):  # a full disk is reported when a checkpoint is saved
             save_snapshot(run, step, snapshot(predictor, pairs[:SENTENCES], outputs[:SENTENCES]))
         return scores

@@ -38,6 +38,7 @@ class Search(Settings, ABC):
     draws: ClassVar[bool] = False
     """Whether it draws at random, so that its result depends on how lines are batched."""
 
+    best: int = Field(default=1, ge=1)  # targets per sentence
     max_length_ratio: float = Field(default=2.0, gt=0, le=1000)
     max_length_extra: int = Field(default=20, ge=1, le=1_000_000)
 

@@ -28,7 +28,6 @@ class Beam(Search):
     """
 
     beam: int = Field(default=5, ge=1, le=1024)
-    best: int = Field(default=1, ge=1)
     finished: Optional[int] = Field(default=None, ge=1)  # None: as many as the beam is wide
     length_penalty: float = Field(default=1.0, ge=0, le=10)
 

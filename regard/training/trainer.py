@@ -37,7 +37,8 @@ MAX_SKIPPED = 10
 
 
 class Trainer:
-    """Turns batches into updates, until it has taken the given number of steps."""
+    """Turns batches into updates, until it has taken the given number of steps; `metric` is the
+    validation score that decides which checkpoint is best."""
 
     def __init__(
         self,
@@ -45,6 +46,7 @@ class Trainer:
         batches: Batches,
         settings: TrainingSettings,
         steps: int,
+        metric: str,
         validate: Validate,
         records: Records,
         ranks: Ranks,
@@ -53,6 +55,7 @@ class Trainer:
         self.batches = batches
         self.settings = settings
         self.steps = steps
+        self.metric = metric
         self.validate = validate
         self.records = records
         self.ranks = ranks
@@ -199,7 +202,7 @@ class Trainer:
 
         A validation that a signal ended is repeated when training resumes.
         """
-        progress, metric = self.progress, self.settings.metric
+        progress, metric = self.progress, self.metric
         scores: Scores = self._scores() if self.ranks.first else {}
         stop, score, loss = self.ranks.broadcast(
             [float(not scores), scores.get(metric, 0.0), scores.get("loss", 0.0)]

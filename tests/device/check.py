@@ -13,7 +13,7 @@ import pretend  # before regard: it replaces torch.inference_mode
 import torch
 from torch import Tensor
 
-from regard.data.annotations import ROOT
+from regard.data.annotations import ROOT, whole
 from regard.data.batch import Batch, Padded, Row
 from regard.models import Architecture
 from regard.nn.fast.prepare import prepare_for_search
@@ -43,7 +43,7 @@ def step_by_step(cell: Cell, x: Tensor, state: CellState) -> tuple[Tensor, CellS
 
 
 def some_batch(annotations: Any) -> Batch:
-    trees = [{"tree": tree} for tree in TREES] if annotations else [{}, {}, {}]
+    trees = [{"tree": whole(tree)} for tree in TREES] if annotations else [{}, {}, {}]
     source = [Row(ids, tree) for ids, tree in zip(ROWS, trees, strict=True)]
     target = [Row(ids) for ids in ([15, 16, 17], [18, 19, 20, 21, 22], [23])]
     return Batch(Padded.of_rows(source), Padded.of_rows(target))
