@@ -20,6 +20,7 @@ from regard.models import Architecture
 from regard.models.convolutional import ByteNetConfig, ConvolutionalConfig
 from regard.models.ensemble import EnsembleConfig
 from regard.models.language import LanguageConfig
+from regard.models.nonautoregressive import NonAutoregressiveConfig
 from regard.models.recurrent import RecurrentConfig
 from regard.models.transformer import TransformerConfig
 from regard.search.beam import Beam
@@ -168,6 +169,14 @@ def multi30k() -> Config:
     return config.changed(model=model, training=training)
 
 
+def nonautoregressive() -> Config:
+    """Writes all words at once, from fertilities; for distilled targets and --alignments."""
+    config = multi30k()
+    shared = NonAutoregressiveConfig.model_fields.keys() - {"kind", "annotations"}
+    values = {name: value for name, value in dict(config.model).items() if name in shared}
+    return config.changed(model=NonAutoregressiveConfig(**values), search=Beam(beam=1))
+
+
 def small() -> Config:
     """A Transformer of 6+6 layers, width 256, for hundreds of thousands of pairs."""
     return Config(
@@ -291,6 +300,7 @@ RECIPES: dict[str, Callable[[], Config]] = {
         language_rnn,
         ensemble,
         multi30k,
+        nonautoregressive,
     )
 }
 

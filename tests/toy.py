@@ -82,7 +82,7 @@ def parallel(given: Mapping[str, Any]) -> dict[str, Any]:
     """Arguments in which files by the names of their options are made data, valid and test."""
     found = dict(given)
     for prefix, part in (("", "data"), ("valid_", "valid"), ("test_", "test")):
-        kinds = ("source", "target", "pairs", "trees")
+        kinds = ("source", "target", "pairs", "trees", "alignments")
         files = {kind: found.pop(f"{prefix}{kind}", None) for kind in kinds}
         if any(files.values()):
             found[part] = Parallel(**files)

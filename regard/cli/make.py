@@ -8,6 +8,7 @@ from typing import Annotated, Optional
 import typer
 
 from regard.cli.options import (
+    AlignmentsFile,
     AsJson,
     Lowercase,
     PairsFile,
@@ -35,10 +36,12 @@ def train(
     target: Target = None,
     pairs: PairsFile = None,
     trees: TreesFile = None,
+    alignments: AlignmentsFile = None,
     valid_source: Source = None,
     valid_target: Target = None,
     valid_pairs: PairsFile = None,
     valid_trees: TreesFile = None,
+    valid_alignments: AlignmentsFile = None,
     tokenizer: Annotated[
         Optional[Path],
         typer.Option(help="Use the tokenizer of another run, or a SentencePiece model."),
@@ -74,9 +77,9 @@ def train(
 
     experiment.train(
         recipe,
-        Parallel(source, target, pairs, trees),
+        Parallel(source, target, pairs, trees, alignments),
         run=run,
-        valid=Parallel(valid_source, valid_target, valid_pairs, valid_trees),
+        valid=Parallel(valid_source, valid_target, valid_pairs, valid_trees, valid_alignments),
         tokenizer=tokenizer,
         start=start,
         steps=steps,
@@ -107,10 +110,12 @@ def ladder(
     target: Target = None,
     pairs: PairsFile = None,
     trees: TreesFile = None,
+    alignments: AlignmentsFile = None,
     valid_source: Source = None,
     valid_target: Target = None,
     valid_pairs: PairsFile = None,
     valid_trees: TreesFile = None,
+    valid_alignments: AlignmentsFile = None,
     test_source: Source = None,
     test_target: Target = None,
     test_pairs: PairsFile = None,
@@ -132,9 +137,9 @@ def ladder(
 
     results = ladder(
         variants or [],
-        Parallel(source, target, pairs, trees),
+        Parallel(source, target, pairs, trees, alignments),
         output=output,
-        valid=Parallel(valid_source, valid_target, valid_pairs, valid_trees),
+        valid=Parallel(valid_source, valid_target, valid_pairs, valid_trees, valid_alignments),
         test=Parallel(test_source, test_target, test_pairs, test_trees),
         steps=steps,
         epochs=epochs,

@@ -29,6 +29,10 @@ TreesFile = Annotated[
     Optional[Path],
     typer.Option(help="For models that read trees: the head of each source word, 0 for a root."),
 ]
+AlignmentsFile = Annotated[
+    Optional[Path],
+    typer.Option(help="For non-autoregressive models: word links of each pair, as of 'align'."),
+]
 RunFolder = Annotated[Path, typer.Argument(metavar="RUN", help="Folder of a trained run.")]
 Output = Annotated[
     Optional[Path], typer.Option(help="Write to this file instead of standard output.")

@@ -59,6 +59,10 @@ class Annotation(ABC):
         """Refuse a line that lacks what is needed, or has it wrong."""
         return
 
+    def check_pair(self, line: Line, target: Line, where: str) -> None:
+        """Refuse what does not fit the target, where one is known."""
+        return
+
     def read(self, line: Line, text: str, where: str) -> Line:
         """The line with what its line of the annotation file says."""
         return line
@@ -266,8 +270,95 @@ class Numbers(Annotation):
         return np.array(found, np.float32).reshape(-1, self.width)
 
 
+@dataclass(frozen=True)
+class Fertility(Annotation):
+    """How many target pieces come from each source piece (Gu et al. 2017, arXiv 1711.02281).
+
+    Made from links between words so that the sum is the number of target pieces: each target word
+    comes from one source word, and its pieces are spread over those of that word. EOS comes from
+    EOS. Where the links or the target are not known, neither are the fertilities.
+    """
+
+    name = "fertility"
+    fill = 1
+    option = "alignments"
+    reads_target = True
+    description = "the word alignment of each training pair"
+
+    def read(self, line: Line, text: str, where: str) -> Line:
+        words, links = len(line.text.split()), []
+        for part in text.split():
+            match = re.fullmatch(r"(\d{1,9})-(\d{1,9})", part, re.ASCII)
+            if match is None:
+                raise UsageError(
+                    f"{where} has '{part[:_SHOWN]}' among the links: write source-target, such as "
+                    "0-0 1-2, as 'regard align' does."
+                )
+            links.append((int(match[1]), int(match[2])))
+        if wrong := [source for source, _ in links if source >= words]:
+            raise UsageError(
+                f"{where} links source word {wrong[0]}, but there are {words:,}: count them from 0."
+            )
+        return line._replace(links=tuple(links))
+
+    def check_pair(self, line: Line, target: Line, where: str) -> None:
+        words = len(target.text.split())
+        if wrong := [index for _, index in line.links or () if index >= words]:
+            raise UsageError(
+                f"The alignment of {where} links target word {wrong[0]}, but there are {words:,}: "
+                "count them from 0."
+            )
+
+    def write(self, line: Line) -> str:
+        return " ".join(f"{source}-{target}" for source, target in line.links or ())
+
+    def of_pieces(self, line: Line, words: Words) -> Values:
+        return np.full(sum(map(len, words)), UNKNOWN_FERTILITY)
+
+    def of_pair(self, line: Line, words: Words, target: Words) -> Values:
+        starts = np.cumsum([0, *map(len, words)])
+        if line.links is None or not starts[-1]:
+            return self.of_pieces(line, words)
+        fertility = np.zeros(starts[-1], np.int64)
+        origins = source_words(line.links, len(words), len(target))
+        for origin, pieces in zip(origins, target, strict=True):
+            for index in range(len(pieces)):
+                fertility[starts[origin] + index * len(words[origin]) // len(pieces)] += 1
+        return fertility
+
+    def example(self, ids: Sequence[int]) -> Values:
+        return np.full(len(ids), UNKNOWN_FERTILITY)
+
+
+UNKNOWN_FERTILITY = -1
+
+
+def source_words(links: Sequence[tuple[int, int]], sources: int, targets: int) -> list[int]:
+    """The source word of each target word.
+
+    Of several that are linked, it is the nearest to the diagonal; a word without links takes that
+    of the nearest word with links; where there are none at all, the diagonal decides.
+    """
+    linked: dict[int, list[int]] = {}
+    for source, target in links:
+        linked.setdefault(target, []).append(source)
+
+    def diagonal(target: int) -> float:
+        return (target + 0.5) * sources / targets - 0.5
+
+    found = {
+        target: min(sorted(some), key=lambda source: abs(source - diagonal(target)))
+        for target, some in linked.items()
+    }
+    if not found:
+        return [min(sources - 1, target * sources // targets) for target in range(targets)]
+    nearest = [min(sorted(found), key=lambda each: abs(each - t)) for t in range(targets)]
+    return [found[each] for each in nearest]
+
+
 ANNOTATIONS: dict[str, Annotation] = {
-    kind.name: kind for kind in (DependencyTree(), WordIndex(), SentenceIndex(), Numbers())
+    kind.name: kind
+    for kind in (DependencyTree(), WordIndex(), SentenceIndex(), Numbers(), Fertility())
 }
 """Every kind of annotation by its name, with the settings it has by default."""
 

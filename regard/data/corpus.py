@@ -145,6 +145,7 @@ class Pairs:
         """The pair, if it can be read and written by the model it is for."""
         for kind in self._task.annotations:
             kind.check(pair.source, self.where(0, pair.number))
+            kind.check_pair(*pair.lines, self.where(1, pair.number))
         check_target(self._task.writes, pair, self.where(1, pair.number))
         return pair
 

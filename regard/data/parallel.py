@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Optional, Union
@@ -21,17 +22,19 @@ FROM_FILES = tuple(kind for kind in ANNOTATIONS.values() if kind.option is not N
 class Parallel:
     """Parallel text: two files of lines, or one TSV file of pairs; a language model's target alone.
 
-    `trees` is for models that read the dependency tree of each source line.
+    `trees` is for models that read the dependency tree of each source line, `alignments` for
+    those that learn from the word alignment of each pair.
     """
 
     source: Optional[PathLike] = None
     target: Optional[PathLike] = None
     pairs: Optional[PathLike] = None
     trees: Optional[PathLike] = None
+    alignments: Optional[PathLike] = None
 
     def __bool__(self) -> bool:
         """Whether there is any file."""
-        paths = (self.source, self.target, self.pairs, self.trees)
+        paths = (self.source, self.target, self.pairs, self.trees, self.alignments)
         return any(path is not None for path in paths)
 
     @property
@@ -75,16 +78,26 @@ class Parallel:
         return Pairs.of_target(Path(self.target))
 
     def check_read_by(self, kinds: Kinds, part: str = "") -> None:
-        """Refuse files that lack an annotation the model reads, or have one that it does not."""
-        for kind in kinds:
-            if kind.option is not None and kind not in self.annotations:
-                raise UsageError(
-                    f"This model reads {kind.description}: give --{part}{kind.option}."
-                )
+        """Refuse files that lack an annotation the model reads, or have one that it does not.
+
+        What follows from the target can only be read with it, so its file may be missing.
+        """
+        self._check_has([kind for kind in kinds if not kind.reads_target], part)
         for kind in self.annotations:
             if kind not in kinds:
                 raise UsageError(
                     f"This model does not read {kind.description}: remove --{part}{kind.option}."
+                )
+
+    def check_teaches(self, kinds: Kinds) -> None:
+        """Refuse training files that lack what the model learns from."""
+        self._check_has(kinds, "")
+
+    def _check_has(self, kinds: Iterable[Annotation], part: str) -> None:
+        for kind in kinds:
+            if kind.option is not None and kind not in self.annotations:
+                raise UsageError(
+                    f"This model reads {kind.description}: give --{part}{kind.option}."
                 )
 
 

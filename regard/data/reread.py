@@ -60,6 +60,13 @@ class Reread:
                 yield Pair(number, _line(source), _line(target))
 
 
-def _line(values: tuple[str, Optional[list[int]]]) -> Line:
-    text, tree = values
-    return Line(text, None if tree is None else tuple(tree))
+_Links = list[tuple[int, int]]
+
+
+def _line(values: tuple[str, Optional[list[int]], Optional[_Links]]) -> Line:
+    text, tree, links = values
+    return Line(
+        text,
+        None if tree is None else tuple(tree),
+        None if links is None else tuple((source, target) for source, target in links),
+    )

@@ -135,7 +135,9 @@ class Ladder:
                 missing = [
                     f"--{part}{kind.option}"
                     for part, data in given.items()
-                    if kind not in data.annotations
+                    if kind.option is not None
+                    and kind not in data.annotations
+                    and not (part and kind.reads_target)
                 ]
                 if missing:
                     raise UsageError(

@@ -8,8 +8,9 @@ from pydantic import Field
 
 from regard.models.ensemble import EnsembleConfig, Member
 from regard.models.language import LanguageConfig
+from regard.models.nonautoregressive import NonAutoregressiveConfig
 
 Architecture = Annotated[
-    Union[Member, LanguageConfig, EnsembleConfig],
+    Union[Member, LanguageConfig, EnsembleConfig, NonAutoregressiveConfig],
     Field(discriminator="kind"),
 ]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Generic, Optional
 
@@ -47,6 +47,11 @@ class Family(Settings, ABC):
     @property
     def writes(self) -> Writes:
         return "text"
+
+    @property
+    def signature(self) -> str:
+        """What is done to the outputs besides search, for the signatures of their scores."""
+        return ""
 
     @property
     def length_limit(self) -> Optional[int]:
@@ -99,6 +104,10 @@ class Model(nn.Module, ABC):
     def choices(self, batch: Batch) -> Optional[Tensor]:
         """log p of every token at each target position, (B, T, V), if the model has that."""
         return None
+
+    def source_values(self, batch: Batch) -> Mapping[str, Tensor]:
+        """Whole numbers that it has found for the source positions (B, S), by name, to be shown."""
+        return {}
 
     def narrowed(self, choices: Tensor) -> Model:
         """The same model with only these target ids (N,), sorted, the reserved ids first; id k of

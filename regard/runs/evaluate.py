@@ -72,8 +72,10 @@ def evaluate(
     table = metrics_for(writes, metrics, given.references)
     texts = [line.text for line in given.sources]
     scores = [each.score(texts, outputs, given.references) for each in table]
+    notes = [experiment.config.model.signature]
     if judges:
-        note = Asked.of(experiment, judges).signature
+        notes.append(Asked.of(experiment, judges).signature)
+    for note in filter(None, notes):
         scores = [replace(each, signature=f"{each.signature}|{note}") for each in scores]
     if writes == "text":
         scores.append(piece_perplexity(list(predictor.score(given.sides))))

@@ -58,6 +58,7 @@ def read_data(
     config: Config, data: Parallel, valid: Optional[Parallel], display: Display
 ) -> CheckedData:
     """Read every file once: check, fingerprint and examine it."""
+    data.check_teaches(config.annotations)
     training = Reread(config.pairs_of(data))
     validation = Reread(config.pairs_of(valid, "valid-")) if valid else None
     with display.waiting("reading the data"):

@@ -58,6 +58,11 @@ class Search(Settings, ABC):
         without probabilities."""
 
     @property
+    def gives_probabilities(self) -> bool:
+        """Whether its hypotheses come with probabilities."""
+        return True
+
+    @property
     def length_exponent(self) -> float:
         """Hypotheses are ranked by log p / length^this."""
         return 1.0
