@@ -7,9 +7,20 @@ from typing import Annotated, Union
 from pydantic import Field
 
 from regard.models.ensemble import EnsembleConfig, Member
+from regard.models.entity import EntityConfig
+from regard.models.hierarchical import HierarchicalConfig
+from regard.models.labelling import ClassifierConfig, TaggerConfig
 from regard.models.language import LanguageConfig
 
 Architecture = Annotated[
-    Union[Member, LanguageConfig, EnsembleConfig],
+    Union[
+        Member,
+        LanguageConfig,
+        EnsembleConfig,
+        TaggerConfig,
+        ClassifierConfig,
+        HierarchicalConfig,
+        EntityConfig,
+    ],
     Field(discriminator="kind"),
 ]
