@@ -33,6 +33,7 @@ from regard.cli.options import (
     counting,
     print_json,
     refuse,
+    refuse_unfit,
     say,
     text_metrics,
     writing,
@@ -80,7 +81,8 @@ def translate(
     int8: Int8 = False,
     shortlist: Shortlist = 0,
 ) -> None:
-    """Translate lines, keeping order and empty lines; a language model continues each line."""
+    """Translate lines, keeping order and empty lines; a language model continues each line, and
+    a tagger or classifier prints the tags or the label of each."""
     from regard.data.corpus import read_lines, read_plain
     from regard.data.parallel import Parallel
     from regard.inspection.aligning import align_for
@@ -91,13 +93,12 @@ def translate(
     from regard.search.options import SearchOptions
 
     experiment = Run.open(run)
-    if not experiment.config.reads_source:
-        unfit = {"--shortlist": shortlist, "--prefix": prefix, "--alignments": alignments}
-        refuse("with a language model", unfit)
-    if alignments is None:
-        refuse("without --alignments", {"--attention-heads": attention_heads})
+    of_source = {"--shortlist": shortlist, "--prefix": prefix, "--alignments": alignments}
     drawn = (temperature, top_k, top_p, seed)
     asked = SearchOptions(best, beam, length_penalty, sample, *drawn)
+    refuse_unfit(experiment.config, of_source, of_source | asked.given())
+    if alignments is None:
+        refuse("without --alignments", {"--attention-heads": attention_heads})
     search = asked.search(experiment.config.search)
     Parallel(trees=trees).check_read_by(experiment.config.annotations)
     lines, again = tee(read_lines(input or sys.stdin.buffer, Parallel(trees=trees).annotations))
@@ -180,7 +181,8 @@ def evaluate(
     gold_reversed: GoldReversed = False,
     json: AsJson = False,
 ) -> None:
-    """Print BLEU, chrF, TER, exact match and perplexity, each with its signature.
+    """Print BLEU, chrF, TER, exact match and perplexity, each with its signature; for tags and
+    labels accuracy and F1.
 
     Without files the validation data of the run is used. A language model has a perplexity only.
     With gold alignments, the error rate of the word alignments by attention is reported too.
@@ -191,12 +193,10 @@ def evaluate(
     from regard.runs.folder import Run
     from regard.search.options import SearchOptions
 
-    config = Run.open(run).config
-    if not config.reads_source:
-        text = {"--lowercase": lowercase, "--tokenize": tokenize != "13a", "--output": output}
-        searched = {"--beam": beam, "--length-penalty": length_penalty is not None}
-        other = {"--shortlist": shortlist, "--alignments": alignments}
-        refuse("with a language model", {**text, **searched, **other})
+    config, asked = Run.open(run).config, SearchOptions(beam=beam, length_penalty=length_penalty)
+    text = {"--lowercase": lowercase, "--tokenize": tokenize != "13a"}
+    unfit = {**text, **asked.given(), "--shortlist": shortlist, "--alignments": alignments}
+    refuse_unfit(config, unfit | {"--output": output}, unfit)
     data = Parallel(source, target, pairs, trees)
     aligned: list[Score] = []
     if alignments is None:
@@ -206,8 +206,7 @@ def evaluate(
     else:
         gold = GoldFile(alignments, gold_first, gold_reversed)
         aligned = score_run(run, data, gold, attention_heads, method, say)
-    search = SearchOptions(beam=beam, length_penalty=length_penalty).search(config.search)
-    metrics = text_metrics(lowercase, tokenize)
+    search, metrics = asked.search(config.search), text_metrics(lowercase, tokenize)
     found = evaluation.evaluate(
         run, data, search=search, metrics=metrics, int8=int8, shortlist=shortlist, say=say
     )
