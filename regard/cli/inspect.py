@@ -16,6 +16,7 @@ from regard.cli.options import (
     Output,
     RunFolder,
     TreesFile,
+    refuse_unfit,
     say,
     show_page,
     writing,
@@ -51,6 +52,7 @@ def look(
         raise UsageError("Give one sentence, or a file of sentences with --input.")
     if (target is not None and text is None) or (targets is not None and input is None):
         raise UsageError("Give --target with a sentence, and --targets with --input.")
+    refuse_unfit(experiment.config, {}, {"--beam": beam})
     sentences = read_sentences(text or input, target or targets, annotated.annotations)
     looks = look_at_all(experiment, sentences, beam, say)
     save_page(looks, output, f"regard look: {run.name}, {experiment.config.model.kind}")

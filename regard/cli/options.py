@@ -14,6 +14,7 @@ from regard.errors import UsageError
 
 if TYPE_CHECKING:
     from regard.metrics.text import TextMetrics
+    from regard.recipes import Config
 
 Source = Annotated[
     Optional[Path], typer.Option(help="Source text, one sentence per line, plain or gzip.")
@@ -85,6 +86,19 @@ def refuse(case: str, options: Mapping[str, object]) -> None:
     for name, value in options.items():
         if value:
             raise UsageError(f"{name} has no effect {case}; remove it.")
+
+
+def refuse_unfit(
+    config: Config, language: Mapping[str, object], one_pass: Mapping[str, object]
+) -> None:
+    """Refuse options that have no effect with a language model, or with a model that writes its
+    tags or its label in one pass."""
+    if not config.reads_source:
+        refuse("with a language model", language)
+    if config.writes in ("tags", "label"):
+        refuse(
+            f"with a model that writes {'tags' if config.writes == 'tags' else 'a label'}", one_pass
+        )
 
 
 def text_metrics(lowercase: bool, tokenize: str) -> TextMetrics:

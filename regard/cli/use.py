@@ -34,6 +34,7 @@ from regard.cli.options import (
     counting,
     print_json,
     refuse,
+    refuse_unfit,
     say,
     text_metrics,
     writing,
@@ -83,27 +84,27 @@ def translate(
     int8: Int8 = False,
     shortlist: Shortlist = 0,
 ) -> None:
-    """Translate lines, keeping order and empty lines; a language model continues each line."""
+    """Translate lines, keeping order and empty lines; a language model continues each line, and
+    a tagger or classifier prints the tags or the label of each."""
     from regard.data.corpus import read_lines, read_plain
     from regard.data.parallel import Parallel
     from regard.inspection.aligning import align_for
     from regard.predict import WINDOW
     from regard.processes.cores import cores
     from regard.runs.folder import Run
-    from regard.runs.judging import judged_beam, judged_search, with_judges
+    from regard.runs.judging import asked_search, with_judges
     from regard.runs.load import load_predictor
     from regard.search.options import SearchOptions
 
     experiment = Run.open(run)
-    if not experiment.config.reads_source:
-        unfit = {"--shortlist": shortlist, "--prefix": prefix, "--alignments": alignments}
-        refuse("with a language model", {**unfit, "--judge": judge})
+    of_source = {"--shortlist": shortlist, "--prefix": prefix, "--alignments": alignments}
+    drawn = (temperature, top_k, top_p, seed)
+    asked = SearchOptions(best, beam, length_penalty, sample, *drawn)
+    unfit = {**of_source, "--judge": judge}
+    refuse_unfit(experiment.config, unfit, unfit | asked.given())
     if alignments is None:
         refuse("without --alignments", {"--attention-heads": attention_heads})
-    drawn = (temperature, top_k, top_p, seed)
-    beam = beam or (None if sample else judged_beam(experiment, judge))
-    asked = SearchOptions(best, beam, length_penalty, sample, *drawn)
-    search = judged_search(experiment, asked.search(experiment.config.search), judge)
+    search = asked_search(experiment, asked, judge)
     Parallel(trees=trees).check_read_by(experiment.config.annotations)
     lines, again = tee(read_lines(input or sys.stdin.buffer, Parallel(trees=trees).annotations))
     chosen = batch_tokens, workers or cores(), int8, shortlist
@@ -217,7 +218,8 @@ def evaluate(
     judge: Judges = None,
     json: AsJson = False,
 ) -> None:
-    """Print BLEU, chrF, TER, exact match and perplexity, each with its signature.
+    """Print BLEU, chrF, TER, exact match and perplexity, each with its signature; for tags and
+    labels accuracy and F1.
 
     Without files the validation data of the run is used. A language model has a perplexity only.
     With gold alignments, the error rate of the word alignments by attention is reported too.
@@ -226,24 +228,21 @@ def evaluate(
     from regard.inspection.aligning import score_run
     from regard.runs import evaluate as evaluation
     from regard.runs.folder import Run
-    from regard.runs.judging import judged_beam
+    from regard.runs.judging import asked_search
     from regard.search.options import SearchOptions
 
-    config = Run.open(run).config
-    if not config.reads_source:
-        text = {"--lowercase": lowercase, "--tokenize": tokenize != "13a", "--output": output}
-        searched = {"--beam": beam, "--length-penalty": length_penalty is not None}
-        other = {"--shortlist": shortlist, "--alignments": alignments, "--judge": judge}
-        refuse("with a language model", {**text, **searched, **other})
+    experiment = Run.open(run)
+    asked = SearchOptions(beam=beam, length_penalty=length_penalty)
+    text = {"--lowercase": lowercase, "--tokenize": tokenize != "13a", "--judge": judge}
+    unfit = {**text, **asked.given(), "--shortlist": shortlist, "--alignments": alignments}
+    refuse_unfit(experiment.config, unfit | {"--output": output}, unfit)
     data = Parallel(source, target, pairs, trees)
     gold = _gold(alignments, gold_first, gold_reversed, method, attention_heads)
     aligned = score_run(run, data, gold, attention_heads, method, say) if gold else []
-    beam = beam or judged_beam(Run.open(run), judge)
-    search = SearchOptions(beam=beam, length_penalty=length_penalty).search(config.search)
     metrics = text_metrics(lowercase, tokenize)
     found = evaluation.evaluate(
         *(run, data),
-        search=search,
+        search=asked_search(experiment, asked, judge),
         metrics=metrics,
         int8=int8,
         shortlist=shortlist,

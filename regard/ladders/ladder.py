@@ -10,6 +10,8 @@ from typing import Optional
 from pydantic import TypeAdapter
 
 from regard.config import check
+from regard.data.annotations import DependencyTree
+from regard.data.corpus import Task
 from regard.data.doctor import examine, refuse_swapped
 from regard.data.line import Line
 from regard.data.parallel import NO_FILES, Parallel, PathLike
@@ -19,6 +21,7 @@ from regard.files import write_json
 from regard.ladders.measure import Measurement, TestSet, fingerprint, measure
 from regard.ladders.report import VariantResult, write_report
 from regard.ladders.variants import ROWS, Variant, read_variants
+from regard.metrics.table import Writes
 from regard.metrics.text import TextMetrics
 from regard.recipes import Budget, Config
 from regard.runs.folder import Run
@@ -107,6 +110,7 @@ class Ladder:
                 raise UsageError(
                     f"{name} is a language model and translates nothing: leave it out."
                 )
+        self._check_writes(configs)
         seeds = {config.training.seed for config in configs.values()}
         if len(seeds) > 1 and not (self.valid or self.test):
             raise UsageError(
@@ -118,6 +122,20 @@ class Ladder:
         if self.valid:
             self.valid.open("valid-")
         self._check_annotations(configs)
+
+    def _check_writes(self, configs: Mapping[str, Config]) -> None:
+        """Variants that write different things have no score in common."""
+        first, *others = configs.items()
+        for name, config in others:
+            if config.writes != first[1].writes:
+                raise UsageError(
+                    f"{name} writes {config.writes}, but {first[0]} writes {first[1].writes}: "
+                    "leave one of them out."
+                )
+
+    @property
+    def writes(self) -> Writes:
+        return self.variants[0].config(self.settings).writes
 
     def _check_folders(self) -> None:
         if self.output.exists() and not self.output.is_dir():
@@ -132,6 +150,8 @@ class Ladder:
         given = {part: data for part, data in parts.items() if data}
         for name, config in configs.items():
             for kind in config.annotations:
+                if kind.option is None:
+                    continue
                 missing = [
                     f"--{part}{kind.option}"
                     for part, data in given.items()
@@ -143,9 +163,9 @@ class Ladder:
                     raise UsageError(
                         f"{name} reads {kind.description}: give {' and '.join(missing)}."
                     )
-        if any(config.annotations for config in configs.values()):
+        if any(data.annotations for data in given.values()) or self.writes != "text":
             for part, data in given.items():
-                data.open(part).check()
+                data.open(part, Task(writes=self.writes)).check()
 
     def test_set(self, say: Callable[[str], None]) -> Optional[TestSet]:
         """What all variants are measured on; None if it will be held out of the training data."""
@@ -160,7 +180,7 @@ class Ladder:
         for note in pairs.report.sentences():
             say(note)
         profile = examine(self.data.open("")).profile
-        refuse_swapped(profile, usable, "the files to measure on")
+        refuse_swapped(profile, usable, "the files to measure on", self.writes)
         return TestSet(usable, f"Measured on {len(usable):,} pairs of {_names(chosen)}{remark}")
 
     def held_out(self, run: Run) -> TestSet:
@@ -243,7 +263,9 @@ class Ladder:
             notes.append(f"Settings of all variants: {', '.join(self.settings)}.")
         variants = [result.variant for result in results]
         if readers := [
-            variant.name for variant in variants if variant.config(self.settings).annotations
+            variant.name
+            for variant in variants
+            if DependencyTree() in variant.config(self.settings).annotations
         ]:
             notes.append(f"Given the dependency trees of the sources too: {', '.join(readers)}.")
         owners = {variant.name: self._tokenizer_owner(variant).name for variant in variants}

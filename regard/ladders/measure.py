@@ -70,7 +70,7 @@ class TestSet:
 
     def read_by(self, run: Run) -> TestSet:
         """Without the annotations that the run does not read."""
-        if run.config.annotations:
+        if any(kind.option is not None for kind in run.config.annotations):
             return self
         plain = [pair._replace(source=Line(pair.source.text)) for pair in self.pairs]
         return TestSet(plain, self.origin)

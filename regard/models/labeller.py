@@ -107,7 +107,7 @@ def _best(logs: Tensor, count: int) -> list[Hypothesis]:
     """
     labels = UNKNOWN + 1
     values, ids = logs[:, labels:].topk(min(count, logs.shape[1] - labels), dim=1)
-    totals, tokens = logs.new_zeros(1), torch.zeros(1, 0, dtype=torch.long)
+    totals, tokens = logs.new_zeros(1), logs.new_zeros(1, 0, dtype=torch.long)
     for value, id in zip(values, ids + labels, strict=True):
         every = (totals[:, None] + value).flatten()
         totals, chosen = every.topk(min(count, len(every)))

@@ -18,12 +18,12 @@ from regard.errors import UsageError
 from regard.models.base import Encoder, Family, Model
 from regard.models.example import random_batch
 from regard.models.fertilities import best_fertilities, copied_positions
-from regard.models.transformer import TransformerConfig, TransformerEncoder
+from regard.models.transformer import TransformerEncoder
 from regard.nn.attention import additive_mask
 from regard.nn.blocks import BlockConfig, ParallelLayer, Placement
 from regard.nn.embedding import Tying, share_embeddings
 from regard.nn.linear import linear
-from regard.nn.mixers import MixerKind
+from regard.nn.mixers import MixerKind, check_mixers, in_turn
 from regard.nn.mixers.context import FullSequence
 from regard.nn.modules import Modules
 from regard.nn.output import Loss, Output, Projection
@@ -51,13 +51,9 @@ class NonAutoregressiveConfig(BlockConfig, Family):
     def _fits(self) -> NonAutoregressiveConfig:
         if self.position == "syntax":
             raise ValueError("a non-autoregressive model reads no trees: choose another position")
-        self.encoder  # noqa: B018 - it has checks of its own
+        self.check_width()
+        check_mixers(self.mixers, self.layers, self.position, causal=False)
         return self
-
-    @property
-    def encoder(self) -> TransformerConfig:
-        shared = TransformerConfig.model_fields.keys() - {"kind", "decoder_layers"}
-        return TransformerConfig(**{k: v for k, v in dict(self).items() if k in shared})
 
     @property
     def annotations(self) -> Kinds:
@@ -65,7 +61,8 @@ class NonAutoregressiveConfig(BlockConfig, Family):
 
     @property
     def length_limit(self) -> Optional[int]:
-        return self.encoder.length_limit
+        limited = self.position == "learned" or "linformer" in self.mixers
+        return self.max_length if limited else None
 
     @property
     def signature(self) -> str:
@@ -76,7 +73,7 @@ class NonAutoregressiveConfig(BlockConfig, Family):
         layers = self.decoder_layers or self.layers
         return NonAutoregressive(
             self,
-            TransformerEncoder(self.encoder, tokens),
+            TransformerEncoder(self, in_turn(self.mixers, self.layers), tokens),
             ParallelDecoder(self.changed(position="sinusoidal"), layers, tokens),
             Projection(weight, self.smoothing, target_size),
         )
@@ -252,10 +249,7 @@ class NonAutoregressive(Model):
             tokens = self._write(source, fertilities, encoded)
             totals = [math.nan] * len(tokens)
             if search.gives_probabilities:
-                target = Padded.of([[*row, EOS] for row in tokens]).to(logs.device)
-                best = self._probable(source, logs, target.lengths - 1)
-                scores = self._score(Batch(source, target), best, encoded, logs)
-                totals = scores.sum(dim=1).tolist()
+                totals = self._total(source, tokens, encoded, logs)
             for hypotheses, row, total in zip(found, tokens, totals, strict=True):
                 score = total / (len(row) + 1) ** search.length_exponent
                 hypotheses.append(Hypothesis(tuple(row), score, total))
@@ -271,6 +265,14 @@ class NonAutoregressive(Model):
         if self.remove_repeats:
             rows = [[token for token, _ in groupby(row)] for row in rows]
         return rows
+
+    def _total(
+        self, source: Padded, tokens: list[list[int]], encoded: Encoded, logs: Tensor
+    ) -> list[float]:
+        """log p of each target, with its most probable fertilities: drawn ones may differ."""
+        target = Padded.of([[*row, EOS] for row in tokens]).to(logs.device)
+        best = self._probable(source, logs, target.lengths - 1)
+        return self._score(Batch(source, target), best, encoded, logs).sum(dim=1).tolist()
 
     def _candidates(self, source: Padded, logs: Tensor, limits: Tensor, count: int) -> list[Tensor]:
         """Fertilities (B, S), `count` times, within the limits; at least one token if possible."""

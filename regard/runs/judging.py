@@ -22,6 +22,7 @@ from regard.runs.identity import weights_digest
 from regard.runs.load import load_predictor
 from regard.runs.test_set import read_test_set
 from regard.search.base import Search
+from regard.search.options import SearchOptions
 
 JUDGED_BEAM = 20
 """Candidates per line, unless another beam is asked for."""
@@ -121,21 +122,24 @@ def _number(text: str, where: str) -> float:
     return number
 
 
-def judged_beam(run: Run, judges: Optional[Sequence[str]]) -> Optional[int]:
-    """How wide to search where nobody said; None without judges."""
-    return Asked.of(run, judges).beam if judges else None
-
-
 def judged_search(
     run: Run, search: Optional[Search], judges: Optional[Sequence[str]]
 ) -> Optional[Search]:
     """The search with all its candidates, if there are judges to choose among them."""
     if not judges:
         return search
-    wide = search or run.config.search.changed(beam=judged_beam(run, judges), finished=None)
+    wide = search or run.config.search.changed(beam=Asked.of(run, judges).beam)
     if wide.candidates < 2:
         raise UsageError("Judges choose among several candidates: give a larger --beam.")
     return wide.all_found()
+
+
+def asked_search(run: Run, asked: SearchOptions, judges: Optional[Sequence[str]]) -> Search:
+    """The search of a run as a person asked for it, wider if judges need it."""
+    if judges and asked.beam is None and not asked.sample:
+        asked = replace(asked, beam=max(asked.best, Asked.of(run, judges).beam))
+    search = asked.search(run.config.search)
+    return judged_search(run, search, judges) or search
 
 
 def with_judges(
