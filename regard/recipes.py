@@ -175,9 +175,10 @@ def multi30k() -> Config:
 def nonautoregressive() -> Config:
     """Writes all words at once, from fertilities; for distilled targets and --alignments."""
     config = multi30k()
-    shared = NonAutoregressiveConfig.model_fields.keys() - {"kind", "annotations"}
+    shared = NonAutoregressiveConfig.model_fields.keys() - {"kind"}
     values = {name: value for name, value in dict(config.model).items() if name in shared}
-    return config.changed(model=NonAutoregressiveConfig(**values), search=Beam(beam=1))
+    model = NonAutoregressiveConfig(**values, remove_repeats=True)
+    return config.changed(model=model, search=Beam(beam=1))
 
 
 def small() -> Config:

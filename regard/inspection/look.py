@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Optional, Union
@@ -63,6 +63,7 @@ class Look:
     target_neighbours: tuple[Neighbours, ...]
     positions: Optional[PositionTable]
     attention_heads: AttentionHeads  # whose attention gives the alignment
+    source_values: Mapping[str, tuple[int, ...]]  # what the model found for each source token
 
     @property
     def log_probability(self) -> float:
@@ -182,6 +183,9 @@ def look(
             model, part, min(shown, model.length_limit or shown), _most_heads(attention)
         ),
         attention_heads=attention_heads or AttentionHeads(),
+        source_values={
+            name: tuple(values[0].tolist()) for name, values in model.source_values(batch).items()
+        },
     )
 
 
