@@ -327,3 +327,24 @@ def test_links_are_needed_for_training_and_checked(folder: Path, tmp_path: Path)
     with pytest.raises(UsageError, match="does not read the word alignment"):
         regard.train("tiny", given, run=tmp_path / "run", steps=1, quiet=True)
     assert not Run.exists(tmp_path / "run")
+
+
+def test_it_climbs_a_ladder_with_variants_that_read_no_links(
+    folder: Path, tmp_path: Path, short_timings: None
+) -> None:
+    small = [each for each in SETTINGS if "token_dropout" not in each and "repeats" not in each]
+    results = regard.ladder(
+        ["tiny", "nonautoregressive"],
+        data(folder, "train", "links"),
+        output=tmp_path / "ladder",
+        test=data(folder, "test"),
+        steps=2,
+        settings=small,
+        quiet=True,
+    )
+    assert [result.variant.name for result in results] == ["tiny", "nonautoregressive"]
+    assert all(result.measured is not None for result in results)
+    with pytest.raises(UsageError, match="nonautoregressive reads the word alignment"):
+        regard.ladder(
+            ["tiny", "nonautoregressive"], data(folder, "train"), output=tmp_path / "b", steps=2
+        )
