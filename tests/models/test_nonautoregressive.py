@@ -25,8 +25,10 @@ from regard.errors import UsageError
 from regard.models.example import EXAMPLE_SIZES
 from regard.models.fertilities import best_fertilities, copied_positions
 from regard.models.nonautoregressive import NonAutoregressive, NonAutoregressiveConfig
+from regard.models.weights import collect
 from regard.nn.mixers.context import FullSequence
 from regard.runs.folder import Run
+from regard.runs.load import build_model, load_model
 from regard.search.beam import Beam
 from regard.search.sample import Sample
 
@@ -309,6 +311,10 @@ def test_commands_work_without_links(
     assert main(["translate", run, "--input", str(folder / "test.source"), "--best", "3"]) == 0
     assert len(capsys.readouterr().out.splitlines()) == 3 * lines
     assert main(["watch", run, "--output", str(tmp_path / "watch.html")]) == 0
+    assert main(["evaluate", run, *both, "--int8", "--beam", "2"]) == 0
+    assert "BLEU" in capsys.readouterr().out
+    shortlist = ["translate", run, "--input", str(folder / "test.source"), "--shortlist", "5"]
+    assert main(shortlist) == 2
     prefix = ["--prefix", str(folder / "test.target")]
     assert main(["translate", run, "--input", str(folder / "test.source"), *prefix]) == 2
     assert "cannot continue a prefix" in capsys.readouterr().err
@@ -348,3 +354,30 @@ def test_it_climbs_a_ladder_with_variants_that_read_no_links(
         regard.ladder(
             ["tiny", "nonautoregressive"], data(folder, "train"), output=tmp_path / "b", steps=2
         )
+
+
+def test_the_encoder_of_a_transformer_fits(folder: Path, tmp_path: Path) -> None:
+    """Of the recipe that teachers are trained by, with the same sizes."""
+    sizes = [each for each in SETTINGS if "repeats" not in each]
+    regard.train(
+        "multi30k",
+        data(folder, "train"),
+        run=tmp_path / "teacher",
+        steps=2,
+        settings=sizes,
+        quiet=True,
+    )
+    student = regard.train(
+        "nonautoregressive",
+        data(folder, "train", "links"),
+        run=tmp_path / "student",
+        start=f"{tmp_path / 'teacher'}:encoder",
+        steps=1,
+        settings=SETTINGS[1:],
+        quiet=True,
+    )
+    teacher = collect(load_model(Run.open(tmp_path / "teacher"))[0])
+    begun = collect(build_model(student))
+    encoder = [name for name in begun if name.startswith("encoder.")]
+    assert len(encoder) > 5
+    assert all(torch.equal(begun[name], teacher[name]) for name in encoder)
