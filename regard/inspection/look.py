@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -259,10 +260,10 @@ def _read(
 
 
 def _best(logs: Tensor) -> list[list[tuple[int, float]]]:
-    """The most probable tokens at each position of (T, V)."""
+    """The most probable tokens at each position of (T, V); impossible ones are left out."""
     top = logs.topk(min(RUNNERS_UP, logs.shape[1]), dim=1)
     return [
-        list(zip(ids, values, strict=True))
+        [(id, value) for id, value in zip(ids, values, strict=True) if math.isfinite(value)]
         for ids, values in zip(top.indices.tolist(), top.values.tolist(), strict=True)
     ]
 

@@ -11,7 +11,6 @@ from torch.nn import functional
 
 from regard.data.annotations import Kinds, SentenceIndex
 from regard.data.batch import Padded
-from regard.errors import UsageError
 from regard.metrics.table import Writes
 from regard.models.base import Encoder, Family
 from regard.models.hierarchical import SentenceLayout
@@ -34,7 +33,7 @@ class EntityConfig(Family):
     kind: Literal["entity"] = "entity"
     width: int = Field(default=100, ge=2)
     slots: int = Field(default=20, ge=1)
-    max_words: int = Field(default=32, ge=1)  # pieces of a sentence that are told apart by position
+    max_position: int = Field(default=32, ge=1)  # in a sentence; larger ones count as this
     tying: Literal["none"] = "none"
     dropout: float = Field(default=0.0, ge=0, lt=1)
     smoothing: float = Field(default=0.0, ge=0, lt=1)
@@ -55,7 +54,7 @@ class EntityConfig(Family):
     @classmethod
     def miniatures(cls) -> list[EntityConfig]:
         """Small members which together use every option; the contract tests run each."""
-        return [cls(width=24, slots=4, max_words=4)]
+        return [cls(width=24, slots=4, max_position=2)]
 
 
 class Gates(Watched):
@@ -78,7 +77,7 @@ class EntityEncoder(Encoder):
         super().__init__()
         width = config.width
         self.tokens = nn.Embedding(source_size, width)
-        self.position = nn.Parameter(torch.ones(config.max_words, width))
+        self.position = nn.Parameter(torch.ones(config.max_position, width))
         self.keys = nn.Parameter(torch.empty(config.slots, width))
         self.of_content, self.of_key, self.of_sentence, self.of_answer = (
             nn.Linear(width, width, bias=False) for _ in range(4)
@@ -108,13 +107,9 @@ class EntityEncoder(Encoder):
     def _sentences(self, source: Padded) -> tuple[Tensor, Tensor]:
         layout = SentenceLayout.of(source)
         ids = layout.split(source.values)  # (N, P)
-        if ids.shape[1] > len(self.position):
-            raise UsageError(
-                f"A sentence has {ids.shape[1]} pieces, and this model tells {len(self.position)} "
-                "apart: split it, or train with a larger model.max_words."
-            )
+        positions = torch.arange(ids.shape[1], device=ids.device).clamp(max=len(self.position) - 1)
         words = self.dropout(self.tokens(ids)) * layout.real[:, :, None]
-        return layout.join((words * self.position[: ids.shape[1]]).sum(dim=1))
+        return layout.join((words * self.position[positions]).sum(dim=1))
 
     def _read(self, sentences: Tensor, story: Tensor) -> Tensor:
         """The memory (B, slots, D) after the sentences (B, M, D) of the story (B, M)."""

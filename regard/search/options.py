@@ -53,8 +53,8 @@ class SearchOptions:
 
     def given(self) -> dict[str, object]:
         """What was asked, by the names of the options, apart from the size of the n-best list."""
-        names = ("sample", *SEARCHED, *DRAWN)
-        return {_option(name): getattr(self, name) not in (None, False) for name in names}
+        asked = {name: getattr(self, name) is not None for name in (*SEARCHED, *DRAWN)}
+        return {_option(name): given for name, given in {"sample": self.sample, **asked}.items()}
 
     def _refuse(self, names: tuple[str, ...], case: str) -> None:
         for name in names:
