@@ -7,9 +7,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from toy import Crash, some_lines, train_small, turned, write_corpus, write_lines
+from toy import Crash, crash, some_lines, train_small, turned, write_corpus, write_lines
 
 import regard
+from regard import predict
 from regard.cli import main
 from regard.errors import UsageError
 from regard.runs import distill, resumable
@@ -55,19 +56,21 @@ def test_each_line_is_what_the_teacher_says(teacher: Path, source: Path, tmp_pat
     assert left(tmp_path) == []
 
 
+@pytest.mark.parametrize("workers", [1, 2])
 def test_stopped_and_continued_gives_the_same_bytes(
-    teacher: Path, source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    workers: int, teacher: Path, source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    data = regard.Parallel(source)
-    regard.distill(teacher, data, output=tmp_path / "whole")
+    monkeypatch.setattr(predict, "POOL_MIN_LINES", 14)  # the last chunk is too small for a pool
+    data, out = regard.Parallel(source), tmp_path / "out"
+    regard.distill(teacher, data, output=tmp_path / "whole", workers=workers)
     with pytest.raises(Crash):
-        regard.distill(teacher, data, output=tmp_path / "out", count=stop_at(32))
+        regard.distill(teacher, data, output=out, workers=workers, count=stop_at(32))
     assert left(tmp_path) == ["out.partial", "out.partial.json"]
     assert not (tmp_path / "out").exists()
     with (tmp_path / "out.partial").open("ab") as stream:
         stream.write(b"half of the next chu")  # a kill between writing and recording it
     done: list[int] = []
-    regard.distill(teacher, data, output=tmp_path / "out", count=done.append)
+    regard.distill(teacher, data, output=out, workers=workers, count=done.append)
     assert done == [32, 48, 60]  # nothing is translated twice
     assert (tmp_path / "out").read_bytes() == (tmp_path / "whole").read_bytes()
     assert left(tmp_path) == []
@@ -87,6 +90,21 @@ def test_what_was_begun_otherwise_is_not_continued(
         with pytest.raises(UsageError, match="Another process"):
             regard.distill(teacher, regard.Parallel(source), output=tmp_path / "out")
     assert (tmp_path / "out.partial").read_bytes() == before
+
+
+def test_a_kill_at_the_very_end_is_no_reason_to_refuse(
+    teacher: Path, source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The file has its name already, and the record of the progress is still there."""
+    monkeypatch.setattr(Path, "unlink", lambda self, missing_ok=False: crash())
+    with pytest.raises(Crash):
+        regard.distill(teacher, regard.Parallel(source), output=tmp_path / "out")
+    monkeypatch.undo()
+    done = (tmp_path / "out").read_bytes()
+    assert left(tmp_path) == ["out.partial.json"]
+    regard.distill(teacher, regard.Parallel(source), output=tmp_path / "out")
+    assert (tmp_path / "out").read_bytes() == done
+    assert left(tmp_path) == []
 
 
 def test_the_original_targets_score_the_teacher(

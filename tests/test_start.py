@@ -73,6 +73,11 @@ def test_settings_are_those_of_the_other_run_but_gentle(
     assert (old.training.dropout_start, new.training.dropout_start) == (1 / 3, 1.0)
     chosen = "training.optimizer.rate=0.5"
     assert train_from(first, tmp_path / "b", more, chosen).config.training.optimizer.rate == 0.5
+    sizes = [each for each in SMALL if each.startswith("model.")]
+    by_recipe = train_from(first, tmp_path / "c", more, *sizes, recipe="tiny").config
+    assert by_recipe.training.optimizer.rate == pytest.approx(4e-4)  # of 4e-3
+    assert by_recipe.training.dropout_start == 1.0
+    assert by_recipe.tokenizer == old.tokenizer
 
 
 def test_a_part_leaves_the_rest_of_the_model_new(first: Path, more: Corpus, tmp_path: Path) -> None:

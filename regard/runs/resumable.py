@@ -82,7 +82,7 @@ def _locked(partial: Path) -> Iterator[BinaryIO]:
 
 def _begin(record: Path, partial: Path, identity: dict[str, Any]) -> _Progress:
     """What is done already, if it was done with the same identity."""
-    if not record.exists():
+    if not record.exists() or not partial.stat().st_size:  # also after a kill at the very end
         write_json(record, {**identity, "lines": 0, "size": 0})
         return _Progress()
     found = read_json(record)
