@@ -16,6 +16,7 @@ from torch import Tensor
 from regard.data.annotations import ROOT, whole
 from regard.data.batch import Batch, Padded, Row
 from regard.models import Architecture
+from regard.models.base import EncoderDecoder
 from regard.nn.fast.prepare import prepare_for_search
 from regard.nn.probe import capture
 from regard.nn.recurrent import Cell, CellState, GRUCell, LSTMCell, TanhCell
@@ -43,7 +44,7 @@ def step_by_step(cell: Cell, x: Tensor, state: CellState) -> tuple[Tensor, CellS
 
 
 def some_batch(config: Any) -> Batch:
-    if config.writes != "text":
+    if config.writes != "text" or config.kind == "nonautoregressive":
         return config.example(rows=3, seed=1)
     trees = [{"tree": whole(tree)} for tree in TREES] if config.annotations else [{}, {}, {}]
     source = [Row(ids, tree) for ids, tree in zip(ROWS, trees, strict=True)]
@@ -68,7 +69,7 @@ def everything(model: Any, batch: Batch, prefix: Padded) -> tuple[list[Tensor], 
     with capture(model) as weights:
         numbers.append(model.log_probabilities(batch))
     numbers += [each for passes in weights.values() for each in passes]
-    one_pass = model.writes in ("tags", "label")
+    one_pass = not isinstance(model, EncoderDecoder)
     found = [
         each.generate(batch.source, search, given)
         for each in (model, prepare_for_search(model))
