@@ -68,7 +68,7 @@ def override(settings: S, assignments: Iterable[str]) -> S:
 
 def differences(before: Settings, after: Settings) -> list[str]:
     """One line for each value that differs, with its dotted path."""
-    old, new = dict(_leaves(before.model_dump())), dict(_leaves(after.model_dump()))
+    old, new = dict(leaves(before.model_dump())), dict(leaves(after.model_dump()))
     return [
         f"{path}: was {_show(old.get(path))}, now {_show(new.get(path))}"
         for path in sorted(old.keys() | new.keys())
@@ -112,10 +112,11 @@ def _no_setting(path: str, name: str, names: Iterable[str]) -> str:
     return unknown("setting", name, known, full_name=path)
 
 
-def _leaves(values: dict[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
+def leaves(values: dict[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
+    """Every value that is not a group of values, with its dotted path."""
     for key, value in values.items():
         if isinstance(value, dict):
-            yield from _leaves(value, f"{prefix}{key}.")
+            yield from leaves(value, f"{prefix}{key}.")
         else:
             yield prefix + key, value
 

@@ -11,6 +11,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
+from regard.data.annotations import SentenceIndex
 from regard.data.batch import Batch
 from regard.nn.probe import Axis, capture, watched
 
@@ -88,21 +89,26 @@ def watch(
 
 def by_sentence(captured: Captured, batch: Batch) -> list[Attention]:
     """The weights of each sentence, without its padding."""
-    sources, targets = batch.source.lengths.tolist(), batch.target.lengths.tolist()
+    source, target = batch.source.lengths.tolist(), batch.target.lengths.tolist()
+    lengths: dict[Axis, list[int]] = {"source": source, "target": target, "read": target}
+    if (sentences := batch.source.annotations.get(SentenceIndex.name)) is not None:
+        lengths["sentences"] = (sentences.amax(dim=1) + 1).tolist()
     return [
         Attention(
             {
-                axes: tuple(_unpadded(layer[row], axes, source, target) for layer in layers)
+                axes: tuple(
+                    _unpadded(layer[row], axes, {axis: n[row] for axis, n in lengths.items()})
+                    for layer in layers
+                )
                 for axes, layers in captured.items()
             }
         )
-        for row, (source, target) in enumerate(zip(sources, targets, strict=True))
+        for row in range(len(batch))
     ]
 
 
-def _unpadded(layer: Tensor, axes: Axes, source: int, target: int) -> Weights:
-    """Weights (H, T, S) within the lengths of a sentence; other axes have no padding."""
-    lengths = {"source": source, "target": target, "read": target}
+def _unpadded(layer: Tensor, axes: Axes, lengths: Mapping[Axis, int]) -> Weights:
+    """Weights (H, T, S) within the lengths of a line; other axes have no padding."""
     rows, columns = (lengths.get(axis) for axis in axes)
     found: Weights = layer[:, :rows, :columns].cpu().numpy().copy()
     return found
