@@ -114,18 +114,12 @@ def train(
 
     languages = (source_language, target_language)
     of_valid = valid_columns or (columns if valid_pairs else None)
+    valid = (valid_source, valid_target, valid_pairs, valid_trees, of_valid)
     experiment.train(
         recipe if config is None else read_config(config, recipe),
         Parallel(source, target, pairs, trees, columns, weights, languages, alignments),
         run=run,
-        valid=Parallel(
-            valid_source,
-            valid_target,
-            valid_pairs,
-            valid_trees,
-            of_valid,
-            alignments=valid_alignments,
-        ),
+        valid=Parallel(*valid, alignments=valid_alignments),
         tokenizer=tokenizer,
         start=start,
         steps=steps,
@@ -198,20 +192,14 @@ def ladder(
     from regard.ladders.variants import read_variants
 
     of_valid = valid_columns or (columns if valid_pairs else None)
+    valid = (valid_source, valid_target, valid_pairs, valid_trees, of_valid)
     of_test = test_columns or (columns if test_pairs else None)
     languages = (source_language, target_language)
     asked = Ladder(
         read_variants(variants or []),
         output,
         Parallel(source, target, pairs, trees, columns, weights, languages, alignments),
-        Parallel(
-            valid_source,
-            valid_target,
-            valid_pairs,
-            valid_trees,
-            of_valid,
-            alignments=valid_alignments,
-        ),
+        Parallel(*valid, alignments=valid_alignments),
         Parallel(test_source, test_target, test_pairs, test_trees, of_test),
         budget_of(steps, epochs, minutes),
         (*_assign("seed", seed), *(settings or [])),

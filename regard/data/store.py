@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import json
-import os
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from itertools import count, islice
+from itertools import count
 from pathlib import Path
-from typing import Any, BinaryIO, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,21 +15,26 @@ from pydantic import Field
 
 from regard.config import Settings
 from regard.data.annotations import ANNOTATIONS, Kinds
-from regard.data.batch import Batch, Row
+from regard.data.batch import Batch
 from regard.data.encoding import PairEncoder
 from regard.data.line import Line, Pair
 from regard.data.ragged import Indices, Ragged
-from regard.data.targets import Where, refuse_unseen
+from regard.data.targets import Where
 from regard.data.tokenizers import Tokenizers
 from regard.data.windows import boundaries
+from regard.data.writer import (
+    FORMAT,
+    SIDES,
+    StoreWriter,
+    encoded_pairs,
+    ragged_annotations,
+    ragged_ids,
+)
 from regard.errors import RegardError, UsageError
 from regard.files import sync_folder, write_json
 from regard.metrics.table import Writes
 
-_CHUNK = 4096
 _META = "meta.json"
-_FORMAT = "regard store 2"
-_SIDES = ("source", "target")
 
 
 class BatchSettings(Settings):
@@ -62,10 +65,10 @@ class Store:
         self.skipped: int = meta["skipped"]
         self.max_length: int = meta["max_length"]
         self.has_text: bool = meta["text"]
-        self.source, self.target = (_map(folder, f"{s}.ids", meta["types"][s]) for s in _SIDES)
+        self.source, self.target = (_map(folder, f"{s}.ids", meta["types"][s]) for s in SIDES)
         kinds: dict[str, str] = meta["annotations"]
         if self.has_text:
-            self._texts = [_map(folder, f"{side}.text", "<u1") for side in _SIDES]
+            self._texts = [_map(folder, f"{side}.text", "<u1") for side in SIDES]
             self._read = {
                 ANNOTATIONS[name]: _map(folder, f"source.{name}.text", "<u1")
                 for name in kinds
@@ -104,9 +107,9 @@ class Store:
             (folder / _META).unlink(missing_ok=True)
             sync_folder(folder)
             sizes = tokenizers.source.size, tokenizers.target.size
-            writer = _Writer(folder, sizes, max_length, keep_text, annotations)
+            writer = StoreWriter(folder, sizes, max_length, keep_text, annotations)
             encoder = PairEncoder.of(tokenizers, annotations)
-            meta = writer.write(_encoded(pairs, encoder, writes, where), progress)
+            meta = writer.write(encoded_pairs(pairs, encoder, writes, where), progress)
             if not meta["pairs"]:
                 raise UsageError(
                     f"No pair is left: all have more than {max_length} pieces on a side; "
@@ -122,7 +125,7 @@ class Store:
         """Map the files; a folder that is not complete is refused."""
         try:
             meta = json.loads((folder / _META).read_bytes())
-            if meta["format"] != _FORMAT:
+            if meta["format"] != FORMAT:
                 raise ValueError("another format")
             for name, size in meta["sizes"].items():
                 if (folder / name).stat().st_size != size:
@@ -269,7 +272,7 @@ class Batches:
             [row.truncated(limit) for row in side]
             for side in encoder.encode(self._store.pairs(rows))
         )
-        return _ragged(sources), _ragged(targets), _ragged_annotations(sources)
+        return ragged_ids(sources), ragged_ids(targets), ragged_annotations(sources)
 
     def _draw_seed(self, epoch: int, window: int, side: int) -> int:
         entropy = [self._seed, epoch, window + 1, side]
@@ -309,134 +312,6 @@ class _Window:
 def _boundaries(source: Indices, target: Indices, tokens: int) -> list[tuple[int, int]]:
     """Of the batches: rows times the longest of either side, EOS included, fits."""
     return boundaries((np.maximum(source, target) + 1).tolist(), tokens)
-
-
-def _ragged(rows: Sequence[Row]) -> Ragged:
-    return Ragged.of([row.ids for row in rows])
-
-
-def _ragged_annotations(rows: Sequence[Row]) -> dict[str, Ragged]:
-    names = rows[0].annotations if rows else ()
-    return {name: Ragged.of_arrays([row.annotations[name] for row in rows]) for name in names}
-
-
-class _EncodedPair(NamedTuple):
-    pair: Pair
-    source: Row
-    target: Row
-
-
-def _encoded(
-    pairs: Iterable[Pair], encoder: PairEncoder, writes: Writes, where: Where
-) -> Iterator[list[_EncodedPair]]:
-    """The pairs with their rows, some thousands at a time."""
-    stream = iter(pairs)
-    while chunk := list(islice(stream, _CHUNK)):
-        sources, targets = encoder.encode(chunk)
-        refuse_unseen(writes, targets, [(pair.number, pair.target) for pair in chunk], where)
-        yield list(map(_EncodedPair, chunk, sources, targets))
-
-
-class _Writer:
-    """Appends encoded pairs to the files of a store; they get their names once complete."""
-
-    def __init__(
-        self,
-        folder: Path,
-        sizes: tuple[int, int],
-        max_length: int,
-        keep_text: bool,
-        kinds: Kinds,
-    ) -> None:
-        """`sizes` are those of the vocabularies."""
-        self._folder = folder
-        self._max_length = max_length
-        self._keep_text = keep_text
-        self._types = dict(zip(_SIDES, map(_smallest, sizes), strict=True))
-        self._annotations = {kind.name: kind.stored for kind in kinds}
-        self._read = [kind for kind in kinds if keep_text and kind.option is not None]
-        contents = [
-            *(f"{side}.ids" for side in _SIDES),
-            *(f"{side}.text" for side in _SIDES if keep_text),
-            *(f"source.{name}" for name in self._annotations),
-            *(f"source.{kind.name}.text" for kind in self._read),
-        ]
-        self._names = [f"{content}{part}" for content in contents for part in ("", ".offsets")]
-        self._lengths = dict.fromkeys(self._names, 0)
-
-    def write(
-        self,
-        chunks: Iterable[list[_EncodedPair]],
-        progress: Callable[[int], None] | None,
-    ) -> dict[str, Any]:
-        """Write, and return the description of what was written."""
-        parts = {name: self._folder / f"{name}.part" for name in self._names}
-        try:
-            done, kept = self._write(chunks, parts, progress)
-            for name, part in parts.items():
-                part.replace(self._folder / name)
-        finally:
-            for part in parts.values():
-                part.unlink(missing_ok=True)
-        return {
-            "format": _FORMAT,
-            "pairs": kept,
-            "skipped": done - kept,
-            "max_length": self._max_length,
-            "text": self._keep_text,
-            "types": self._types,
-            "annotations": self._annotations,
-            "sizes": {name: (self._folder / name).stat().st_size for name in self._names},
-        }
-
-    def _write(
-        self,
-        chunks: Iterable[list[_EncodedPair]],
-        parts: dict[str, Path],
-        progress: Callable[[int], None] | None,
-    ) -> tuple[int, int]:
-        done = kept = 0
-        with ExitStack() as stack:
-            files = {name: stack.enter_context(part.open("wb")) for name, part in parts.items()}
-            for name in self._names:
-                if name.endswith(".offsets"):
-                    files[name].write(np.zeros(1, np.int64).tobytes())
-            for chunk in chunks:
-                kept += self._chunk(chunk, files)
-                done += len(chunk)
-                if progress is not None:
-                    progress(done)
-            for file in files.values():
-                file.flush()
-                os.fsync(file.fileno())
-        return done, kept
-
-    def _chunk(self, chunk: list[_EncodedPair], files: Mapping[str, BinaryIO]) -> int:
-        fit = [each for each in chunk if max(map(len, each[1:])) <= self._max_length]
-        pairs, *both = zip(*fit, strict=True) if fit else ((), (), ())
-        for number, (side, rows) in enumerate(zip(_SIDES, both, strict=True)):
-            self._append(files, f"{side}.ids", _ragged(rows), self._types[side])
-            if self._keep_text:
-                self._append_text(files, side, [pair.texts[number] for pair in pairs])
-        for name, values in _ragged_annotations(both[0]).items():
-            self._append(files, f"source.{name}", values, self._annotations[name])
-        for kind in self._read:
-            texts = [kind.write(pair.source) for pair in pairs]
-            self._append_text(files, f"source.{kind.name}", texts)
-        return len(fit)
-
-    def _append_text(self, files: Mapping[str, BinaryIO], name: str, texts: list[str]) -> None:
-        raw = Ragged.of([text.encode("utf-8") for text in texts])
-        self._append(files, f"{name}.text", raw, "<u1")
-
-    def _append(self, files: Mapping[str, BinaryIO], name: str, rows: Ragged, kind: str) -> None:
-        files[name].write(rows.values.astype(np.dtype(kind).base).tobytes())
-        files[f"{name}.offsets"].write((rows.offsets[1:] + self._lengths[name]).tobytes())
-        self._lengths[name] += len(rows.values)
-
-
-def _smallest(size: int) -> str:
-    return "<u2" if size <= 1 << 16 else "<u4"
 
 
 def _line(text: Ragged, row: int) -> str:

@@ -25,9 +25,10 @@ from regard.data.annotations import (
     whole,
 )
 from regard.data.batch import EOS, UNKNOWN, Padded, Row
-from regard.data.corpus import Pairs, Task
+from regard.data.corpus import Task
 from regard.data.encoding import LineEncoder
 from regard.data.line import Line, Pair
+from regard.data.parallel import Parallel
 from regard.data.store import Batches, BatchSettings, Offset, Store, by_length
 from regard.data.tokenizer import Indices, NumberWords, TokenizerSettings
 from regard.data.tokenizer import Words as WordTokenizer
@@ -138,7 +139,7 @@ def test_what_is_no_number_is_refused_with_file_and_line(
     (tmp_path / "a.out").write_text("1\n1\n")
     files = tmp_path / "a.text", tmp_path / "a.out"
     with pytest.raises(UsageError) as caught:
-        Pairs.of_files(*files, task=Task((Numbers(),), "indices")).check()
+        Parallel(*files).open(task=Task((Numbers(),), "indices")).check()
     assert sentence in str(caught.value)
 
 
@@ -146,7 +147,7 @@ def test_what_is_no_number_is_refused_with_file_and_line(
 def test_an_index_must_be_that_of_a_word(index: str, tmp_path: Path) -> None:
     (tmp_path / "a.tsv").write_text(f"a b c\t3 1\na b c\t1 {index}\n")
     with pytest.raises(UsageError, match=r"a\.tsv:2 has '.*', but its source has 3 words"):
-        Pairs.of_tsv(tmp_path / "a.tsv", task=Task(writes="indices")).check()
+        Parallel(pairs=tmp_path / "a.tsv").open(task=Task(writes="indices")).check()
 
 
 def test_tokenizers_per_side(tmp_path: Path) -> None:
