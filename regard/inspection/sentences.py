@@ -9,6 +9,7 @@ from typing import Optional, Union
 
 from regard.data.corpus import Beside, annotate, read_plain
 from regard.data.line import Line
+from regard.data.targets import CLOSED
 from regard.errors import UsageError
 from regard.inspection.aligning import run_heads
 from regard.inspection.look import Look, look
@@ -52,7 +53,7 @@ def look_at_all(
         search = search.changed(beam=beam, best=1)
     predictor = load_predictor(run, search, say=say)
     looks = [look(predictor, *each) for each in sentences]
-    if looks[0].layers.cross:
+    if looks[0].layers.cross and run.config.writes not in CLOSED:
         heads = run_heads(run, predictor, say)
         looks = [replace(each, attention_heads=heads) for each in looks]
     return looks
