@@ -27,6 +27,10 @@ TITLES = {
     "cross": ["target to source", "the target attends …", "… to the source"],
     "encoder": ["within the source", "the source attends to itself", ""],
     "decoder": ["within the target", "the target attends to what it has read so far", ""],
+    "sentences-source": ["sentences to words", "each sentence attends …", "… to its words"],
+    "target-sentences": ["label to sentences", "the label attends …", "… to the sentences"],
+    "sentences-memory": ["gates of the memory", "each sentence opens …", "… slots of the memory"],
+    "target-memory": ["answer to memory", "the answer attends …", "… to the slots"],
 }
 """Of each kind of attention: its button, and headings for what attends and what is attended to."""
 
