@@ -123,7 +123,7 @@ def _leaves(values: dict[str, Any], prefix: str = "") -> Iterator[tuple[str, Any
             yield prefix + key, value
 
 
-def _explain(error: ValidationError, kind: type[Settings], inside: str) -> str:
+def _explain(error: ValidationError, kind: type[Settings], inside: str = "") -> str:
     """One sentence about the first error, in our own words: pydantic's name classes."""
     first = error.errors()[0]
     names, known = _walk(kind, first["loc"])

@@ -100,9 +100,7 @@ def test_skipped_pairs_take_their_heads_along(tmp_path: Path) -> None:
         "empty": 2,
         "NUL character": 1,
     }
-    assert "a.trees:2 has 1 head" in refusal(
-        files(tmp_path, "a\n\n", "0\n0\n")
-    )
+    assert "a.trees:2 has 1 head" in refusal(files(tmp_path, "a\n\n", "0\n0\n"))
     assert "a.trees:1 has 2 heads" in refusal(files(tmp_path, "a\nb\n", "0 1\n0\n", "\nx\n"))
 
 
