@@ -47,12 +47,15 @@ class Settings(BaseModel):
 S = TypeVar("S", bound=Settings)
 
 
-def check(kind: type[S], values: dict[str, Any]) -> S:
-    """Build settings from plain values; an error names the dotted path of the wrong one."""
+def check(kind: type[S], values: dict[str, Any], *, inside: str = "") -> S:
+    """Build settings from plain values; an error names the dotted path of the wrong one.
+
+    `inside` is the name of the setting that these are the settings of.
+    """
     try:
         return kind.model_validate_json(json.dumps(values))  # as JSON, which has no tuples
     except ValidationError as error:
-        raise UsageError(_explain(error, kind)) from None
+        raise UsageError(_explain(error, kind, inside)) from None
 
 
 def override(settings: S, assignments: Iterable[str]) -> S:
@@ -121,11 +124,11 @@ def leaves(values: dict[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]
             yield prefix + key, value
 
 
-def _explain(error: ValidationError, kind: type[Settings]) -> str:
+def _explain(error: ValidationError, kind: type[Settings], inside: str = "") -> str:
     """One sentence about the first error, in our own words: pydantic's name classes."""
     first = error.errors()[0]
     names, known = _walk(kind, first["loc"])
-    path, context = ".".join(names), first.get("ctx", {})
+    path, context = ".".join([inside, *names] if inside else names), first.get("ctx", {})
     if first["type"] == "extra_forbidden":
         return _no_setting(path, names[-1], known)
     if first["type"] == "union_tag_invalid":
@@ -162,8 +165,8 @@ _REASONS = {
     "literal": "choose one of {expected}",
     "model": "it has settings of its own; set one of these",
     "string": "give text",
-    "too_long": "give fewer values",
-    "too_short": "give more values",
+    "too_long": "give a list of length {max_length} or less",
+    "too_short": "give a list of length {min_length} or more",
     "tuple": "give a list",
 }
 """What to do, by the type of pydantic's error or how it begins."""

@@ -23,6 +23,7 @@ from regard.metrics.text import TextMetrics
 from regard.predict import Predictor
 from regard.runs.folder import Run
 from regard.search.beam import Beam
+from regard.terminal import Count, uncounted
 
 pytestmark = pytest.mark.usefixtures("short_timings")
 
@@ -66,9 +67,9 @@ class Watched(Predictor):
 
     seen: list[Line]
 
-    def predict(self, lines: Any, *others: Any) -> Any:
+    def predict(self, lines: Any, *others: Any, count: Count = uncounted) -> Any:
         self.seen += lines
-        return super().predict(lines, *others)
+        return super().predict(lines, *others, count=count)
 
     def score(self, pairs: Any) -> Any:
         pairs = list(pairs)

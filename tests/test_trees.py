@@ -192,7 +192,7 @@ def test_translating_on_the_command_line(
     write_lines(heads, ["2 3 0", "", "2 0", "0 1"])
     code, out, told = call(f"--trees={heads}")
     assert (code, out, seen) == (2, "", [])
-    assert f"{heads}:4 has 2 heads, but its source has 1 words" in told
+    assert f"{heads}:4 has 2 heads, but its source has 1 word:" in told
 
 
 def test_a_model_that_reads_heads_is_not_used_without_them(

@@ -61,7 +61,8 @@ def ladder(
 
 
 def budget_of(steps: Optional[int], epochs: Optional[float], minutes: Optional[float]) -> Budget:
-    return check(Budget, {"steps": steps, "epochs": epochs, "minutes": minutes})
+    given = {"steps": steps, "epochs": epochs, "minutes": minutes}
+    return check(Budget, given, inside="budget")
 
 
 def run_ladder(ladder: Ladder, quiet: bool, say: Callable[[str], None]) -> list[VariantResult]:

@@ -158,7 +158,7 @@ def _budget(
         raise UsageError(
             f"Give one budget only, not {' and '.join('--' + name for name in given)}."
         )
-    return check(Budget, given) if given else None
+    return check(Budget, given, inside="budget") if given else None
 
 
 def _config(

@@ -101,7 +101,7 @@ def test_skipped_pairs_take_their_heads_along(tmp_path: Path) -> None:
         "empty": 2,
         "NUL character": 1,
     }
-    assert "a.trees:2 has 1 heads" in refusal(files(tmp_path, "a\n\n", "0\n0\n"))
+    assert "a.trees:2 has 1 head" in refusal(files(tmp_path, "a\n\n", "0\n0\n"))
     assert "a.trees:1 has 2 heads" in refusal(files(tmp_path, "a\nb\n", "0 1\n0\n", "\nx\n"))
 
 
@@ -114,7 +114,7 @@ def test_heads_beside_lines(tmp_path: Path) -> None:
     for lines, sentence in ((["a b", ""], "more than the 2"), (["a b", "", "c", "d"], "line 4")):
         with pytest.raises(UsageError, match=sentence):
             list(annotate(lines, beside))
-    with pytest.raises(UsageError, match=r"x\.trees:3 has 1 heads, but its source has 2"):
+    with pytest.raises(UsageError, match=r"x\.trees:3 has 1 head, but its source has 2 words"):
         list(annotate(["a b", "", "c d"], beside))
 
 

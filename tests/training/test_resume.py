@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import signal
 import threading
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, get_args
 
@@ -25,7 +26,8 @@ from toy import (
 
 import regard
 import regard.training.checkpoint
-from regard.data.store import BatchSettings
+from regard.data.batch import Batch
+from regard.data.store import BatchSettings, by_length
 from regard.data.tokenizer import TokenizerSettings
 from regard.errors import Interrupted
 from regard.models import Architecture
@@ -202,13 +204,14 @@ def test_a_signal_in_the_middle_of_a_validation_ends_it_and_it_is_done_on_resumi
     train_small(tmp_path / "undisturbed", corpus, *settings)
     finished = []
 
-    def interrupted(*arguments: Any) -> float:
-        terminate()
-        finished.append("the validation continued")
-        return 0.0
+    def interrupted(*arguments: Any) -> Iterator[Batch]:
+        for batch in by_length(*arguments):
+            terminate()
+            yield batch
+            finished.append("the validation continued")
 
     with monkeypatch.context() as patch:
-        patch.setattr("regard.runs.validate.quick_score", interrupted)
+        patch.setattr("regard.runs.validate.by_length", interrupted)
         with pytest.raises(Interrupted):
             train_small(tmp_path / "broken", corpus, *settings)
     assert finished == []
