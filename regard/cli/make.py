@@ -168,7 +168,7 @@ def recipes() -> None:
 
 
 def corpus(
-    name: Annotated[str, typer.Argument(help="Which corpus: grammar or listops.")],
+    name: Annotated[str, typer.Argument(help="Which corpus: grammar, listops, copy, ...")],
     output: Annotated[Path, typer.Option(help="The folder to write to.")],
     pairs: Annotated[int, typer.Option(min=1, help="Training pairs.")] = 100_000,
     seed: Annotated[int, typer.Option(min=0)] = 1,

@@ -27,6 +27,12 @@ TITLES = {
     "cross": ["target to source", "the target attends …", "… to the source"],
     "encoder": ["within the source", "the source attends to itself", ""],
     "decoder": ["within the target", "the target attends to what it has read so far", ""],
+    "reads": ["read heads", "reading the source, then writing the target …", "… reads these slots"],
+    "writes": [
+        "write heads",
+        "reading the source, then writing the target …",
+        "… writes these slots",
+    ],
 }
 """Of each kind of attention: its button, and headings for what attends and what is attended to."""
 

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Optional
 
 from pydantic import AfterValidator
 
 from regard.metrics.base import Metric
+from regard.metrics.symbols import SymbolError
 from regard.metrics.text import Bleu, CharacterF, EditRate, ExactMatch, TextMetrics
 
 Writes = Literal["text", "tags", "label", "indices"]
 
 METRICS: dict[str, Callable[[TextMetrics], Metric]] = {
-    metric.name: metric for metric in (Bleu, CharacterF, EditRate, ExactMatch)
+    metric.name: metric for metric in (Bleu, CharacterF, EditRate, ExactMatch, SymbolError)
 }
 
 JUDGES: dict[Writes, tuple[str, ...]] = {
@@ -30,9 +31,17 @@ LOSS = "loss"
 DEFAULT = TextMetrics()
 
 
-def metrics_for(writes: Writes, settings: TextMetrics = DEFAULT) -> tuple[Metric, ...]:
-    """The metrics of what a model writes, the main one first."""
-    return tuple(METRICS[name](settings) for name in JUDGES[writes])
+def metrics_for(
+    writes: Writes, settings: TextMetrics = DEFAULT, chosen: Optional[str] = None
+) -> tuple[Metric, ...]:
+    """The metrics of what a model writes, the main one first.
+
+    If another metric of the table was chosen for training, it is that one and exact match.
+    """
+    names = JUDGES[writes]
+    if chosen in METRICS and chosen not in names:
+        names = (chosen, "exact")
+    return tuple(METRICS[name](settings) for name in names)
 
 
 def higher_is_better(name: str) -> bool:

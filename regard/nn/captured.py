@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import TypeVar, Union
 
 import numpy as np
 import torch
@@ -20,8 +20,16 @@ Axes = tuple[Axis, Axis]
 CROSS: Axes = ("target", "source")
 ENCODER: Axes = ("source", "source")
 DECODER: Axes = ("read", "read")
+MEMORY_READS: Axes = ("steps", "memory")
+MEMORY_WRITES: Axes = ("steps", "written")
 
-_NAMES: dict[Axes, str] = {CROSS: "cross", ENCODER: "encoder", DECODER: "decoder"}
+_NAMES: dict[Axes, str] = {
+    CROSS: "cross",
+    ENCODER: "encoder",
+    DECODER: "decoder",
+    MEMORY_READS: "reads",
+    MEMORY_WRITES: "writes",
+}
 
 Weights = NDArray[np.float32]
 """(H, T, S) of a layer: how much each head, at each position, attends to every other."""
@@ -33,7 +41,7 @@ Result = TypeVar("Result")
 
 
 def kind_of(axes: Axes) -> str:
-    """The name of a kind of attention: cross, encoder, decoder, or its axes."""
+    """The name of a kind of attention: cross, encoder, decoder, reads, writes, or its axes."""
     return _NAMES.get(axes, "-".join(axes))
 
 
@@ -42,7 +50,8 @@ class Attention:
     """The weights of one sentence, (H, T, S) per layer, by the axes they connect.
 
     cross: from the decoder to the source. encoder: within the source. decoder: within the target
-    so far. A model without one of them has no layers there; it may have others.
+    so far. reads, writes: from the steps of a machine to the slots of its memory. A model without
+    one of them has no layers there; it may have others.
     """
 
     by_axes: Mapping[Axes, tuple[Weights, ...]]
@@ -89,20 +98,29 @@ def watch(
 def by_sentence(captured: Captured, batch: Batch) -> list[Attention]:
     """The weights of each sentence, without its padding."""
     sources, targets = batch.source.lengths.tolist(), batch.target.lengths.tolist()
-    return [
-        Attention(
-            {
-                axes: tuple(_unpadded(layer[row], axes, source, target) for layer in layers)
-                for axes, layers in captured.items()
-            }
-        )
-        for row, (source, target) in enumerate(zip(sources, targets, strict=True))
-    ]
+    longest = batch.source.values.shape[1]
+    found = []
+    for row, (source, target) in enumerate(zip(sources, targets, strict=True)):
+        real: Positions = {
+            "source": slice(source),
+            "target": slice(target),
+            "read": slice(target),
+            "steps": [*range(source), *range(longest, longest + target)],
+        }
+        of_row = {
+            axes: tuple(_unpadded(layer[row], axes, real) for layer in layers)
+            for axes, layers in captured.items()
+        }
+        found.append(Attention(of_row))
+    return found
 
 
-def _unpadded(layer: Tensor, axes: Axes, source: int, target: int) -> Weights:
-    """Weights (H, T, S) within the lengths of a sentence; other axes have no padding."""
-    lengths = {"source": source, "target": target, "read": target}
-    rows, columns = (lengths.get(axis) for axis in axes)
-    found: Weights = layer[:, :rows, :columns].cpu().numpy().copy()
+Positions = dict[Axis, Union[slice, list[int]]]
+"""Which rows or columns belong to a sentence; axes that are not here have no padding."""
+
+
+def _unpadded(layer: Tensor, axes: Axes, real: Positions) -> Weights:
+    """Of weights (H, T, S), those of a sentence."""
+    rows, columns = (real.get(axis, slice(None)) for axis in axes)
+    found: Weights = layer[:, rows][:, :, columns].cpu().numpy().copy()
     return found

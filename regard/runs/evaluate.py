@@ -96,7 +96,7 @@ def evaluate(
     outputs = predictor(given.sources)
     predictor.report_truncated(say)
     scored = list(predictor.score(given.sides))
-    table = metrics_for(experiment.config.writes, metrics)
+    table = metrics_for(experiment.config.writes, metrics, experiment.config.training.metric)
     texts = [line.text for line in given.sources]
     scores = (each.score(texts, outputs, given.references) for each in table)
     return Evaluation(
@@ -144,7 +144,8 @@ def compare(
         (str(path), load_predictor(each, search, workers=cores(), say=say)(given.sources))
         for path, each, given in zip(runs, experiments, sets, strict=True)
     ]
-    table = metrics_for(experiments[0].config.writes, metrics)
+    first = experiments[0].config
+    table = metrics_for(first.writes, metrics, first.training.metric)
     texts = [line.text for line in sets[0].sources]
     return paired_bootstrap(systems, texts, sets[0].references, table)
 

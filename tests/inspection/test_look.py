@@ -284,11 +284,11 @@ def test_attention_over_other_axes_is_shown_with_numbers() -> None:
     found = look(untrained(SMALL), TEXT)
     steps, slots = len(found.target.ids), 5
     memory = np.full((1, steps, slots), 1 / slots, dtype=np.float32)
-    by_axes = {**found.layers.by_axes, ("steps", "memory"): (memory,)}
+    by_axes = {**found.layers.by_axes, ("sentences", "memory"): (memory,)}
     other = replace(found, layers=Attention(by_axes))
-    assert list(other.layers.kinds) == ["cross", "encoder", "decoder", "steps-memory"]
-    looking, looked_at = other.sides("steps-memory")
+    assert list(other.layers.kinds) == ["cross", "encoder", "decoder", "sentences-memory"]
+    looking, looked_at = other.sides("sentences-memory")
     assert looking.words == tuple(str(number) for number in range(1, steps + 1))
     assert looked_at.words == ("1", "2", "3", "4", "5")
-    np.testing.assert_allclose(other.attention("steps-memory"), memory[0])
-    assert '"steps-memory"' in other.html()
+    np.testing.assert_allclose(other.attention("sentences-memory"), memory[0])
+    assert '"sentences-memory"' in other.html()
