@@ -259,7 +259,7 @@ def turing() -> Config:
             validation_lines=200,
         ),
         search=Beam(beam=1),
-        budget=Budget(steps=2000),
+        budget=Budget(steps=1000),
     )
 
 

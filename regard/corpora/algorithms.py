@@ -91,6 +91,12 @@ TASKS: dict[str, Task] = {
 }
 
 
+def draw_length(generator: random.Random, shortest: int, longest: int) -> int:
+    """A length between the two, log-uniformly: a batch of so many tokens has fewer long lines than
+    short ones, so this makes a model meet batches of each length about equally often."""
+    return min(longest, int(shortest * ((longest + 1) / shortest) ** generator.random()))
+
+
 def generate(
     name: str, pairs: int, seed: int = 1, held_out: int = 500
 ) -> Mapping[str, list[Example]]:
@@ -106,7 +112,8 @@ def generate(
 
     def split(part: str, count: int, shortest: int, longest: int) -> list[Example]:
         generator = random.Random(f"{seed} {name} {part}")
-        drawn = (task.draw(generator, generator.randint(shortest, longest)) for _ in range(count))
+        lengths = (draw_length(generator, shortest, longest) for _ in range(count))
+        drawn = (task.draw(generator, length) for length in lengths)
         return [(" ".join(source), " ".join(target)) for source, target in drawn]
 
     trained = {

@@ -13,9 +13,11 @@ from torch import Tensor, nn
 from regard.data.batch import BOS, Padded
 from regard.models.base import Decoder, Encoder, EncoderDecoder, Family
 from regard.nn.addressing import BLANK, Heads
+from regard.nn.blocks import Embedding
 from regard.nn.embedding import Tying, share_embeddings
 from regard.nn.linear import linear
 from regard.nn.output import Projection
+from regard.nn.position import Position
 from regard.nn.recurrent import CellState, LSTMCell
 from regard.nn.state import Encoded, State
 
@@ -47,8 +49,8 @@ class TuringConfig(Family):
         source, target, weight = share_embeddings(source_size, target_size, self.width, self.tying)
         machine = Machine(self)
         return EncoderDecoder(
-            TuringEncoder(source, machine),
-            TuringDecoder(target, machine, self.feed),
+            TuringEncoder(_words(source), machine),
+            TuringDecoder(_words(target), machine, self.feed),
             Projection(weight, self.smoothing, target_size),
         )
 
@@ -158,13 +160,13 @@ class Machine(nn.Module):
 class TuringEncoder(Encoder):
     """Reads the source into the memory; where that ends is where the decoder begins."""
 
-    def __init__(self, tokens: nn.Embedding, machine: Machine) -> None:
+    def __init__(self, words: Embedding, machine: Machine) -> None:
         super().__init__()
-        self.tokens = tokens
+        self.words = words
         self.machine = machine
 
     def forward(self, source: Padded) -> Encoded:
-        x, mask = self.tokens(source.values), source.mask
+        x, mask = self.words(source.values), source.mask
         output, final = self.machine(x, self.machine.start(len(mask)), mask)
         return Encoded(output, mask, final)
 
@@ -179,9 +181,9 @@ class TuringDecoder(Decoder[tuple[()], MachineState]):
     that it is time to write, as in the paper, which gives no input then.
     """
 
-    def __init__(self, tokens: nn.Embedding, machine: Machine, feed: bool) -> None:
+    def __init__(self, words: Embedding, machine: Machine, feed: bool) -> None:
         super().__init__()
-        self.tokens = tokens
+        self.words = words
         self.machine = machine
         self.feed = feed
 
@@ -190,5 +192,10 @@ class TuringDecoder(Decoder[tuple[()], MachineState]):
 
     def forward(self, tokens: Tensor, state: TuringState) -> tuple[Tensor, TuringState]:
         read = tokens if self.feed else torch.full_like(tokens, BOS)
-        hidden, past = self.machine(self.tokens(read), state.past)
+        hidden, past = self.machine(self.words(read), state.past)
         return hidden, state.advance(past, by=tokens.shape[1])
+
+
+def _words(tokens: nn.Embedding) -> Embedding:
+    """A machine knows the order of its input, so no position is added."""
+    return Embedding(tokens, Position(), dropout=0.0)

@@ -15,6 +15,10 @@ BLANK = 1e-6
 """Every number of an empty memory. With the same small constant everywhere training is faster and
 more reliable than with a random or a learned memory (Collier & Beel 2018, arXiv 1807.08518)."""
 
+STEERING = 0.1
+"""Scales the initial weights of all that steers the heads, except their keys. At first the heads
+then move in the same way whatever is read, which makes moving step by step easy to find."""
+
 _TINY = 1e-8
 
 
@@ -41,6 +45,7 @@ class Heads(nn.Module):
         self.gates = heads + writes * slot_width  # interpolation and erasing
         self.sizes = prod(self.vectors), self.gates, 2 * heads, heads * (2 * shift + 1)
         self.emit = linear(inputs, sum(self.sizes))
+        self.emit.weight.detach()[self.sizes[0] :] *= STEERING
         self.read_weights = Watched(("steps", "memory"))
         self.write_weights = Watched(("steps", "written"))
 
