@@ -18,12 +18,15 @@ import numpy as np
 import pytest
 from test_page import Shown
 from toy import Crash, at_step, crash, train_small, write_corpus
+from untrained import untrained
 
 from regard.cli import main
+from regard.data.line import Line, Pair
 from regard.errors import RegardError, UsageError
 from regard.inspection.watching import own_names, run_data, start, version
+from regard.models.turing import TuringConfig
 from regard.runs.folder import Run
-from regard.runs.snapshot import load_snapshots, save_snapshot
+from regard.runs.snapshot import load_snapshots, save_snapshot, snapshot
 
 
 def test_each_validation_keeps_a_snapshot(transformer: Path) -> None:
@@ -49,6 +52,19 @@ def test_a_snapshot_has_the_attention_between_words(able: Path) -> None:
         shape = (attention["layers"], len(attention["rows"]), len(attention["columns"]))
         steps = np.frombuffer(base64.b64decode(attention["weights"]), np.uint8).reshape(shape)
         np.testing.assert_allclose(steps.sum(axis=-1) / 255, 1, atol=0.05)
+
+
+def test_a_snapshot_has_the_heads_of_a_machine() -> None:
+    """Over its steps, which read the source and then write the target."""
+    pair = Pair(1, Line("ant bee"), Line("bee ant"))
+    predictor = untrained(TuringConfig.miniatures()[1])
+    (sentence,) = snapshot(predictor, [pair], ["cat"])["sentences"]
+    attention = sentence["attention"]
+    assert attention["rows"] == ("ant", "bee", "</s>", "cat", "</s>")
+    assert attention["columns"] == tuple(str(number) for number in range(1, 11))
+    assert attention["names"] == ["read heads", "write heads"]
+    steps = np.frombuffer(base64.b64decode(attention["weights"]), np.uint8).reshape(2, 5, 10)
+    np.testing.assert_allclose(steps.sum(axis=-1) / 255, 1, atol=0.05)
 
 
 def test_a_damaged_snapshot_is_passed_over(transformer: Path, tmp_path: Path) -> None:

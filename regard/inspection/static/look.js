@@ -97,7 +97,7 @@ function attentionView(grid, weights, readout, [, ...titles]) {
   const show = describeWeights(readout, now);
   if (chosen.view === "map") return heatMap(now, show);
   if (chosen.view === "lines") return linesView(now, titles, show);
-  return textView(now, chosen.kind !== "cross", titles, show);
+  return textView(now, ["encoder", "decoder"].includes(chosen.kind), titles, show);
 }
 
 /* The mean over the heads that 'regard align' uses, such as 2.1,2.3@reading. */
@@ -282,5 +282,6 @@ async function render() {
 }
 
 if (payload.looks[0].sides.target.words.length > 60) chosen.view = "text";
+if (Object.keys(payload.looks[0].attention)[0] === "reads") chosen.view = "map"; // slots have no words
 matchMedia("(prefers-color-scheme: dark)").addEventListener("change", render);
 render();

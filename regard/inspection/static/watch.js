@@ -62,7 +62,7 @@ function pictures(attention) {
     const canvas = make("canvas", {});
     const part = values.subarray(layer * rows * columns, (layer + 1) * rows * columns);
     paintWeights(canvas, part, rows, columns);
-    strip.append(make("div", {}, canvas, named("small", `layer ${layer + 1}`)));
+    strip.append(make("div", {}, canvas, named("small", attention.names ? attention.names[layer] : `layer ${layer + 1}`)));
   }
   return strip;
 }
