@@ -37,6 +37,7 @@ class TuringConfig(Family):
     shift: int = Field(default=1, ge=1)  # the most slots a head can move in one step
     feed: bool = True  # while writing, each step reads the symbol written before
     tying: Tying = "target"  # with "all", a symbol looks the same whether read or written
+    dropout: float = Field(default=0.0, ge=0, lt=1)  # of the embeddings
     smoothing: float = Field(default=0.0, ge=0, lt=1)
 
     @model_validator(mode="after")
@@ -49,10 +50,14 @@ class TuringConfig(Family):
         source, target, weight = share_embeddings(source_size, target_size, self.width, self.tying)
         machine = Machine(self)
         return EncoderDecoder(
-            TuringEncoder(_words(source), machine),
-            TuringDecoder(_words(target), machine, self.feed),
+            TuringEncoder(self._words(source), machine),
+            TuringDecoder(self._words(target), machine, self.feed),
             Projection(weight, self.smoothing, target_size),
         )
+
+    def _words(self, tokens: nn.Embedding) -> Embedding:
+        """A machine knows the order of its input, so no position is added."""
+        return Embedding(tokens, Position(), self.dropout)
 
     @classmethod
     def miniatures(cls) -> list[TuringConfig]:
@@ -194,8 +199,3 @@ class TuringDecoder(Decoder[tuple[()], MachineState]):
         read = tokens if self.feed else torch.full_like(tokens, BOS)
         hidden, past = self.machine(self.words(read), state.past)
         return hidden, state.advance(past, by=tokens.shape[1])
-
-
-def _words(tokens: nn.Embedding) -> Embedding:
-    """A machine knows the order of its input, so no position is added."""
-    return Embedding(tokens, Position(), dropout=0.0)
