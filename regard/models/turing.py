@@ -128,9 +128,10 @@ class Machine(nn.Module):
     def start(self, rows: int) -> MachineState:
         """Before the first step: an empty memory."""
         learned = self.first_found
+        memory = learned.new_full((rows, self.slots, self.slot_width), BLANK)
         return MachineState(
-            learned.new_full((rows, self.slots, self.slot_width), BLANK),
-            self.heads.start(rows, self.slots),
+            memory,
+            self.heads.start(memory),
             learned.expand(rows, -1),
             self.controller.start(learned.new_zeros(rows, self.width)),
         )

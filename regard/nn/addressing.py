@@ -49,9 +49,9 @@ class Heads(nn.Module):
         self.read_weights = Watched(("steps", "memory"))
         self.write_weights = Watched(("steps", "written"))
 
-    def start(self, rows: int, slots: int) -> Tensor:
+    def start(self, memory: Tensor) -> Tensor:
         """The weights (R, H, N) before the first step: each head is at the first slot."""
-        first = self.emit.weight.new_zeros(rows, self.reads + self.writes, slots)
+        first = memory.new_zeros(len(memory), self.reads + self.writes, memory.shape[1])
         first[:, :, 0] = 1.0
         return first
 

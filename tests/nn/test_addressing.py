@@ -114,7 +114,8 @@ def test_a_step_is_that_of_the_paper() -> None:
 def test_the_first_step_in_an_empty_memory_has_a_finite_gradient() -> None:
     torch.manual_seed(1)
     heads = Heads(5, 1, 1, 4, shift=1)
-    memory, weights = torch.full((2, 6, 4), BLANK), heads.start(2, 6)
+    memory = torch.full((2, 6, 4), BLANK)
+    weights = heads.start(memory)
     assert weights.sum(dim=-1).tolist() == [[1, 1], [1, 1]]
     for _ in range(3):
         weights, found, memory = heads(random(2, 5), memory, weights)
