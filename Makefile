@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/ready
 
-.PHONY: demo test browser check learn faults bench bench-quality bench-growth bench-mixers bench-scan bench-listops bench-turing bench-alignments clean
+.PHONY: demo test browser check settings learn faults bench bench-quality bench-growth bench-mixers bench-scan bench-listops bench-turing bench-alignments clean
 
 demo: $(READY)
 	$(BIN)/regard demo
@@ -27,6 +27,10 @@ check: $(READY)
 	$(BIN)/ruff format --check regard tests benchmarks
 	$(BIN)/mypy
 	$(BIN)/python -m pytest tests/test_layers.py tests/test_house.py
+
+# The page is generated from the config classes; a test fails when it is stale.
+settings: $(READY)
+	$(BIN)/regard settings --markdown > docs/settings.md
 
 learn: $(READY)
 	$(BIN)/python -m pytest tests/learn

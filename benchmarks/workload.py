@@ -8,7 +8,7 @@ from itertools import islice
 from pathlib import Path
 
 from regard.data.batch import Batch
-from regard.data.corpus import Pairs
+from regard.data.parallel import Parallel
 from regard.data.store import Batches, BatchSettings, Offset, Store
 from regard.data.tokenizer import TokenizerSettings
 from regard.data.tokenizers import Tokenizers
@@ -35,7 +35,7 @@ def prepare(data: Path, folder: Path) -> None:
     if (folder / "store" / "meta.json").exists():
         return
     folder.mkdir(parents=True, exist_ok=True)
-    pairs = Pairs.of_files(data / "train.en.gz", data / "train.de.gz")
+    pairs = Parallel(data / "train.en.gz", data / "train.de.gz").open()
     tokenizers = Tokenizers.train(
         TokenizerSettings(vocabulary=VOCABULARY),
         lambda: (pair.source.text for pair in pairs),

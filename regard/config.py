@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import difflib
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, TypeVar, get_args
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 from typing_extensions import Self
 
 from regard.errors import UsageError
+from regard.messages import unknown
 
 RENAMED = {
     "dropout_begin": "dropout_start",
@@ -104,15 +104,12 @@ def _assign(values: dict[str, Any], keys: list[str], value: Any, path: str) -> N
 def _no_setting(path: str, name: str, names: Iterable[str]) -> str:
     """Why a name is refused: it has a new one, it is gone, or it never was one."""
     known = sorted(names)
-    sentence = f"There is no setting '{path}'"
+    sentence = f"There is no setting '{path}' any more"
     if RENAMED.get(name) in known:
-        return f"{sentence} any more: it is now called '{RENAMED[name]}'."
+        return f"{sentence}: it is now called '{RENAMED[name]}'."
     if name in REMOVED:
-        return f"{sentence} any more: {REMOVED[name]}."
-    close = difflib.get_close_matches(name, known, n=1, cutoff=0.5)
-    if close:
-        return f"{sentence}. Did you mean '{close[0]}'?"
-    return f"{sentence}. Known here: {', '.join(known)}."
+        return f"{sentence}: {REMOVED[name]}."
+    return unknown("setting", name, known, full_name=path)
 
 
 def _leaves(values: dict[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
@@ -124,19 +121,64 @@ def _leaves(values: dict[str, Any], prefix: str = "") -> Iterator[tuple[str, Any
 
 
 def _explain(error: ValidationError, kind: type[Settings]) -> str:
+    """One sentence about the first error, in our own words: pydantic's name classes."""
     first = error.errors()[0]
     names, known = _walk(kind, first["loc"])
-    path = ".".join(names) or kind.__name__
+    path, context = ".".join(names), first.get("ctx", {})
     if first["type"] == "extra_forbidden":
         return _no_setting(path, names[-1], known)
     if first["type"] == "union_tag_invalid":
-        context = first["ctx"]
         kinds = context["expected_tags"].replace("'", "")
         return f"The setting '{path}.kind' cannot be '{context['tag']}': choose one of {kinds}."
-    reason = first["msg"].removeprefix("Value error, ")
-    if isinstance(first["input"], dict):
-        return f"The settings of '{path}' do not fit: {reason}."
-    return f"The setting '{path}' cannot be {_show_input(first['input'])}: {reason}."
+    if first["type"] == "union_tag_not_found":
+        return f"The settings of '{path}' have no kind: give '{path}.kind' too."
+    if first["type"] == "missing":
+        return f"The setting '{path}' is missing: give it a value."
+    if isinstance(first["input"], (dict, Settings)):
+        settings = f"The settings of '{path}'" if path else "These settings"
+        return f"{settings} do not fit together: {_reason(first['type'], context)}."
+    return f"The setting '{path}' {refusal(error)}."
+
+
+def refusal(error: ValidationError) -> str:
+    """What a value cannot be, and what to give instead."""
+    first = error.errors()[0]
+    reason = _reason(first["type"], first.get("ctx", {}))
+    return f"cannot be {_show_input(first['input'])}: {reason}"
+
+
+_REASONS = {
+    "bool": "give true or false",
+    "dict": "it has settings of its own; set one of these",
+    "finite": "give a finite number",
+    "float": "give a number",
+    "greater_than": "give more than {gt}",
+    "greater_than_equal": "give {ge} or more",
+    "int": "give a whole number",
+    "less_than": "give less than {lt}",
+    "less_than_equal": "give {le} or less",
+    "list": "give a list",
+    "literal": "choose one of {expected}",
+    "model": "it has settings of its own; set one of these",
+    "string": "give text",
+    "too_long": "give fewer values",
+    "too_short": "give more values",
+    "tuple": "give a list",
+}
+"""What to do, by the type of pydantic's error or how it begins."""
+
+
+def _reason(kind: str, context: Mapping[str, Any]) -> str:
+    if kind == "value_error":
+        return str(context["error"])
+    begins = (kind, kind.split("_")[0])
+    sentence = next((_REASONS[each] for each in begins if each in _REASONS), "it does not fit here")
+    return sentence.format_map({name: _plain(value) for name, value in context.items()})
+
+
+def _plain(value: Any) -> str:
+    """A bound or a list of choices: 1 rather than 1.0, and no quotes."""
+    return f"{value:g}" if isinstance(value, float) else str(value).replace("'", "")
 
 
 def _show_input(value: Any) -> str:
@@ -156,6 +198,8 @@ def _walk(kind: type[Settings], location: Iterable[int | str]) -> tuple[list[str
         if len(members) > 1 and (chosen := [m for m in members if _kind_of(m) == part]):
             members = tuple(chosen)
             continue
+        if names and not members:
+            break  # inside the value of a setting
         fields = {name: field for m in members for name, field in m.model_fields.items()}
         names.append(part)
         known = list(fields)

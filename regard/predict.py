@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
-from functools import partial
-from typing import Generic, NamedTuple, Optional, TypeVar, Union, overload
+from typing import Any, Generic, NamedTuple, Optional, TypeVar, Union, overload
 
 import torch
 
@@ -18,10 +18,12 @@ from regard.data.tokenizers import Tokenizers
 from regard.data.windows import Work, in_windows
 from regard.data.words import Side
 from regard.errors import UsageError
+from regard.messages import counted
 from regard.models.base import Model
 from regard.nn.captured import Attention, by_sentence, watch
 from regard.processes.pool import worker_map
 from regard.search.base import Hypothesis, Search
+from regard.terminal import Count, uncounted
 
 WINDOW = 8192
 """Lines read ahead and sorted by length, so that a batch holds lines of similar length."""
@@ -37,6 +39,8 @@ POOL_MIN_LINES = 128
 """Minimum number of lines for which worker processes pay off."""
 
 Texts = Union[list[str], list[Line], list[Text]]
+Item = TypeVar("Item")
+Encoded = TypeVar("Encoded")
 Result = TypeVar("Result")
 Read = Callable[[Attention, Side, Side], Result]
 """What to make of the attention of a pair, its source and its target."""
@@ -92,20 +96,23 @@ class Predictor:
         self._target = LineEncoder(tokenizers.target)
 
     @overload
-    def __call__(self, lines: Text) -> str: ...
+    def __call__(self, lines: Text, count: Count = ...) -> str: ...
     @overload
-    def __call__(self, lines: Texts) -> list[str]: ...
-    def __call__(self, lines: Union[Text, Texts]) -> Union[str, list[str]]:
-        """Translate a line, or a list of them."""
+    def __call__(self, lines: Texts, count: Count = ...) -> list[str]: ...
+    def __call__(
+        self, lines: Union[Text, Texts], count: Count = uncounted
+    ) -> Union[str, list[str]]:
+        """Translate a line, or a list of them; `count` is told how many more are done."""
         if isinstance(lines, (str, Line)):
             return next(self.predict([lines])).text
-        return [prediction.text for prediction in self.predict(lines)]
+        return [prediction.text for prediction in self.predict(lines, count=count)]
 
     def predict(
         self,
         lines: Iterable[Text],
         prefixes: Optional[Iterable[str]] = None,
         window_size: int = WINDOW,
+        count: Count = uncounted,
     ) -> Iterator[Prediction]:
         """One prediction per line, in order; with prefixes, each target begins with its own.
 
@@ -115,25 +122,37 @@ class Predictor:
             raise UsageError("A language model continues the lines themselves: give no prefixes.")
         with ExitStack() as stack:
             yield from in_windows(
-                _Generation(self, stack),
+                _Generation(self, stack, self.workers),
                 _with_prefixes(map(Line.of, lines), prefixes),
                 window_size,
                 self.batch_tokens,
                 EMPTY,
+                count,
             )
 
-    @torch.inference_mode()
-    def score(self, pairs: Iterable[Sides]) -> Iterator[tuple[float, int]]:
+    def score(
+        self, pairs: Iterable[Sides], count: Count = uncounted
+    ) -> Iterator[tuple[float, int]]:
         """log p(target | source) of each pair and its number of tokens, in order."""
-        yield from in_windows(_Scoring(self), pairs, WINDOW, self.batch_tokens, (0.0, 0))
+        with ExitStack() as stack:
+            work = _Scoring(self, stack, self.workers)
+            yield from in_windows(work, pairs, WINDOW, self.batch_tokens, (0.0, 0), count)
 
-    def attend(self, pairs: Iterable[Sides], read: Read[Result], empty: Result) -> Iterator[Result]:
+    def attend(
+        self,
+        pairs: Iterable[Sides],
+        read: Read[Result],
+        empty: Result,
+        workers: int = 1,
+        count: Count = uncounted,
+    ) -> Iterator[Result]:
         """What `read` makes of the attention within each pair, in order; `empty` where a side is.
 
         Only what it returns is kept: the weights of a whole window would not fit into memory.
         """
-        work = _Attending(self, read)
-        return in_windows(work, pairs, ATTENTION_WINDOW, ATTENTION_TOKENS, empty)
+        with ExitStack() as stack:
+            work = _Attending(self, stack, workers, read)
+            yield from in_windows(work, pairs, ATTENTION_WINDOW, ATTENTION_TOKENS, empty, count)
 
     def read_sources(self, lines: Sequence[Line], first: int = 1) -> list[Row]:
         """The rows of some source lines, in full; the first is line `first` in errors."""
@@ -151,7 +170,8 @@ class Predictor:
     def report_truncated(self, say: Callable[[str], None]) -> None:
         """Say how many lines were truncated, if any were."""
         if self.truncated:
-            say(f"Truncated {self.truncated} long lines to their first {self.length_limit} pieces.")
+            lines = counted(self.truncated, "long line")
+            say(f"Truncated {lines} to the first {counted(self.length_limit, 'piece')}.")
 
 
 class _Request(NamedTuple):
@@ -163,14 +183,34 @@ class _Request(NamedTuple):
     prefix: Optional[Sequence[int]]
 
 
-class _Generation(Work[tuple[Line, Optional[str]], _Request, Prediction]):
-    """Translates lines, in other processes if there are many."""
+class _Pooled(Work[Item, Encoded, Result]):
+    """Computes groups, in other processes if there are many items."""
 
-    def __init__(self, predictor: Predictor, stack: ExitStack) -> None:
+    def __init__(self, predictor: Predictor, stack: ExitStack, workers: int) -> None:
         self._predictor = predictor
         self._stack = stack
-        self._workers = 1
-        self._map: Callable[..., Iterable[list[list[Hypothesis]]]] = partial(map, self.generate)
+        self._workers = workers
+        self._map: Optional[Callable[[Iterable[Any]], Iterable[Any]]] = None  # into the pool
+
+    @abstractmethod
+    def compute(self, group: list[Encoded]) -> Sequence[Any]:
+        """What a worker does with a group; `process` makes results of it."""
+
+    def process(self, groups: Iterable[list[Encoded]]) -> Iterator[Sequence[Result]]:
+        yield from self.computed(groups)
+
+    def computed(self, groups: Iterable[list[Encoded]]) -> Iterable[Any]:
+        return map(self.compute, groups) if self._map is None else self._map(groups)
+
+    def groups(self, items: int) -> int:
+        """Several for each worker, so that none is left alone with the last one."""
+        if self._map is None and self._workers > 1 and items >= POOL_MIN_LINES:
+            self._map = self._stack.enter_context(worker_map(self.compute, self._workers))
+        return 1 if self._map is None else 4 * self._workers
+
+
+class _Generation(_Pooled[tuple[Line, Optional[str]], _Request, Prediction]):
+    """Translates lines."""
 
     def encode(self, items: list[tuple[Line, Optional[str]]], first: int) -> list[_Request]:
         predictor = self._predictor
@@ -202,8 +242,8 @@ class _Generation(Work[tuple[Line, Optional[str]], _Request, Prediction]):
         for number, ids in enumerate(prefixes, first + 1):
             if most is not None and ids is not None and len(ids) >= most:
                 raise UsageError(
-                    f"The prefix of line {number} has {len(ids)} pieces, and this model can read "
-                    f"{most - 1}: shorten it."
+                    f"The prefix of line {number} has {counted(len(ids), 'piece')}, and this model "
+                    f"can read {most - 1}: shorten it."
                 )
 
     def length(self, encoded: _Request) -> int:
@@ -212,19 +252,15 @@ class _Generation(Work[tuple[Line, Optional[str]], _Request, Prediction]):
         return 0 if encoded.source is None else len(encoded.source) + 1
 
     def groups(self, items: int) -> int:
-        """Several for each worker, so that none is left alone with the last one; sampling draws by
-        group, so that groups must not depend on the number of workers."""
-        if self._workers < self._predictor.workers and items >= POOL_MIN_LINES:
-            self._workers = self._predictor.workers
-            self._map = self._stack.enter_context(worker_map(self.generate, self._workers))
-        several = self._workers > 1 and not self._predictor.search.draws
-        return 4 * self._workers if several else 1
+        """Sampling draws by group, so that groups must not depend on the number of workers."""
+        wanted = super().groups(items)
+        return 1 if self._predictor.search.draws else wanted
 
     def process(self, groups: Iterable[list[_Request]]) -> Iterator[list[Prediction]]:
-        for found in self._map(groups):
+        for found in self.computed(groups):
             yield [self._prediction(hypotheses) for hypotheses in found]
 
-    def generate(self, group: list[_Request]) -> list[list[Hypothesis]]:
+    def compute(self, group: list[_Request]) -> list[list[Hypothesis]]:
         search = self._predictor.search.seeded(group[0].number)
         sources = [request.source for request in group if request.source is not None]
         prefixes = [request.prefix for request in group if request.prefix is not None]
@@ -249,11 +285,8 @@ class _Rows(NamedTuple):
     target: Row
 
 
-class _Scoring(Work[Sides, _Rows, tuple[float, int]]):
+class _Scoring(_Pooled[Sides, _Rows, tuple[float, int]]):
     """Adds up the log-probabilities of given targets."""
-
-    def __init__(self, predictor: Predictor) -> None:
-        self._predictor = predictor
 
     def encode(self, items: list[Sides], first: int) -> list[_Rows]:
         sources, targets = _split(items)
@@ -265,18 +298,20 @@ class _Scoring(Work[Sides, _Rows, tuple[float, int]]):
     def length(self, encoded: _Rows) -> int:
         return len(encoded.source) + len(encoded.target) + 1
 
-    def process(self, groups: Iterable[list[_Rows]]) -> Iterator[list[tuple[float, int]]]:
-        for group in groups:
-            totals = self._predictor.model.log_probabilities(_batch(group)).sum(dim=1).tolist()
-            counts = [len(pair.target) + 1 for pair in group]
-            yield list(zip(totals, counts, strict=True))
+    @torch.inference_mode()
+    def compute(self, group: list[_Rows]) -> list[tuple[float, int]]:
+        totals = self._predictor.model.log_probabilities(_batch(group)).sum(dim=1).tolist()
+        counts = [len(pair.target) + 1 for pair in group]
+        return list(zip(totals, counts, strict=True))
 
 
-class _Attending(Work[Sides, _Rows, Result], Generic[Result]):
+class _Attending(_Pooled[Sides, _Rows, Result], Generic[Result]):
     """Captures the attention of one teacher-forced pass over given targets."""
 
-    def __init__(self, predictor: Predictor, read: Read[Result]) -> None:
-        self._predictor = predictor
+    def __init__(
+        self, predictor: Predictor, stack: ExitStack, workers: int, read: Read[Result]
+    ) -> None:
+        super().__init__(predictor, stack, workers)
         self._read = read
 
     def encode(self, items: list[Sides], first: int) -> list[_Rows]:
@@ -293,19 +328,18 @@ class _Attending(Work[Sides, _Rows, Result], Generic[Result]):
         source, target = map(len, encoded)
         return source + target + 2 if source and target else 0
 
-    def process(self, groups: Iterable[list[_Rows]]) -> Iterator[list[Result]]:
+    def compute(self, group: list[_Rows]) -> list[Result]:
         model, sides = self._predictor.model, self._predictor.tokenizers
-        for group in groups:
-            batch = _batch(group)
-            _, captured = watch(model, model.log_probabilities, batch)
-            yield [
-                self._read(
-                    attention,
-                    Side.of(sides.source, pair.source.ids),
-                    Side.of(sides.target, pair.target.ids),
-                )
-                for attention, pair in zip(by_sentence(captured, batch), group, strict=True)
-            ]
+        batch = _batch(group)
+        _, captured = watch(model, model.log_probabilities, batch)
+        return [
+            self._read(
+                attention,
+                Side.of(sides.source, pair.source.ids),
+                Side.of(sides.target, pair.target.ids),
+            )
+            for attention, pair in zip(by_sentence(captured, batch), group, strict=True)
+        ]
 
 
 def _split(items: list[Sides]) -> tuple[list[Line], list[Line]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Optional
+from typing import Optional, Union
 
 from pydantic import Field, model_validator
 
@@ -15,6 +15,7 @@ from regard.data.parallel import Parallel
 from regard.data.store import BatchSettings
 from regard.data.tokenizer import TokenizerSettings
 from regard.errors import UsageError
+from regard.messages import unknown
 from regard.metrics.table import Writes
 from regard.models import Architecture
 from regard.models.convolutional import ByteNetConfig, ConvolutionalConfig
@@ -32,9 +33,13 @@ from regard.training.settings import TrainingSettings
 class Budget(Settings):
     """How long to train; exactly one of the three is given."""
 
-    steps: Optional[int] = Field(default=None, ge=1)
-    epochs: Optional[float] = Field(default=None, gt=0)
-    minutes: Optional[float] = Field(default=None, gt=0)
+    steps: Optional[int] = Field(default=None, ge=1, description="Updates (--steps).")
+    epochs: Optional[float] = Field(
+        default=None, gt=0, description="Passes over the training data (--epochs)."
+    )
+    minutes: Optional[float] = Field(
+        default=None, gt=0, description="Minutes of training (--minutes)."
+    )
 
     @model_validator(mode="after")
     def _one(self) -> Budget:
@@ -46,12 +51,22 @@ class Budget(Settings):
 class Config(Settings):
     """Everything that defines a run, apart from its data."""
 
-    tokenizer: TokenizerSettings = TokenizerSettings()
-    batch: BatchSettings = BatchSettings()
-    model: Architecture = TransformerConfig()
-    training: TrainingSettings = TrainingSettings()
-    search: Beam = Beam()
-    budget: Budget = Budget(epochs=30)
+    tokenizer: TokenizerSettings = Field(
+        default=TokenizerSettings(), description="How text becomes pieces."
+    )
+    batch: BatchSettings = Field(
+        default=BatchSettings(), description="How pairs are grouped into batches."
+    )
+    model: Architecture = Field(
+        default=TransformerConfig(), description="The model; each kind has settings of its own."
+    )
+    training: TrainingSettings = Field(
+        default=TrainingSettings(), description="How the model is trained."
+    )
+    search: Beam = Field(default=Beam(), description="How translations are searched for.")
+    budget: Budget = Field(
+        default=Budget(epochs=30), description="How long to train; exactly one of the three."
+    )
 
     @model_validator(mode="after")
     def _fits(self) -> Config:
@@ -286,7 +301,10 @@ RECIPES: dict[str, Callable[[], Config]] = {
 }
 
 
-def find_recipe(name: str) -> Config:
+def find_recipe(name: Union[str, Config]) -> Config:
+    """The config of a recipe; a complete config is its own."""
+    if isinstance(name, Config):
+        return name
     if name not in RECIPES:
-        raise UsageError(f"There is no recipe '{name}': choose one of {', '.join(RECIPES)}.")
+        raise UsageError(unknown("recipe", name, RECIPES))
     return RECIPES[name]()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import io
 import json
+import lzma
 import subprocess
 import sys
 from pathlib import Path
@@ -68,7 +69,9 @@ def test_files_instead_of_standard_streams(regard: Any, folder: Path, tmp_path: 
     plain = regard("translate", folder / "able", stdin=source.read_bytes())
     packed = tmp_path / "packed"
     packed.write_bytes(gzip.compress(source.read_bytes()))
-    for name in (source, packed):
+    also = tmp_path / "also"
+    also.write_bytes(lzma.compress(source.read_bytes()))
+    for name in (source, packed, also):
         result = regard("translate", folder / "able", "--input", name, "--output", tmp_path / "o")
         assert (result.code, result.out) == (0, "")
         assert (tmp_path / "o").read_text() == plain.out
@@ -261,8 +264,10 @@ def test_comparing_runs_of_other_data_needs_files_but_not_the_same_tokenizer(
 
 def test_info_and_recipes(regard: Any, folder: Path) -> None:
     plain = regard("info", folder / "able")
-    assert "model: recurrent" in plain.lines
-    assert "trained to: 120" in plain.lines
+    shown = dict(line.split(maxsplit=1) for line in plain.lines if line)
+    assert shown["model"].strip() == "recurrent"
+    assert shown["trained"].strip() == "120 of 120 steps"
+    assert shown["model.width"].strip() == "32"
     told = json.loads(regard("info", folder / "able", "--json").out)
     assert told["config"]["model"]["width"] == 32
     names = [line.split()[0] for line in regard("recipes").lines]
@@ -482,7 +487,7 @@ def test_garbage_an_empty_file_and_endless_lines_on_standard_input(
     assert long.code == 0
     assert len(long.lines) == 2
     assert long.lines[1] == "BEE"
-    assert "Truncated 1 long lines to their first 1000 pieces" in long.err
+    assert "Truncated 1 long line to the first 1,000 pieces" in long.err
 
 
 def test_words_never_seen_and_odd_characters_are_translated_somehow(

@@ -52,7 +52,7 @@ def test_settings_cannot_be_changed_in_place() -> None:
         ("model.layer=6", "There is no setting 'model.layer'. Did you mean 'layers'?"),
         ("modle.layers=6", "There is no setting 'modle.layers'. Did you mean 'model'?"),
         ("model.layers.deep=6", "There is no setting 'model.layers.deep'."),
-        ("zzz=6", "Known here: batch, budget, model"),
+        ("zzz=6", "Choose one of batch, budget, model"),
         ("model.layers=x", "The setting 'model.layers' cannot be 'x'"),
         ("model.layers=true", "The setting 'model.layers' cannot be True"),
         ("model=6", "The setting 'model' cannot be 6"),

@@ -46,7 +46,11 @@ def test_a_run_is_evaluated_on_files_or_on_its_validation_data(folder: Path) -> 
     assert len(result.outputs) == 30
     own = regard.evaluate(folder / "able")
     assert len(own.outputs) == 20
-    with pytest.raises(KeyError):
+    assert dict(own) == {score.name: score.value for score in own.scores}
+    assert (len(own), "BLEU" in own, "ROUGE" in own) == (5, True, False)
+    with pytest.raises(KeyError, match=r"no score 'bleu'\. Did you mean 'BLEU'"):
+        own["bleu"]
+    with pytest.raises(KeyError, match="Choose one of BLEU, chrF, TER, exact, perplexity"):
         own["ROUGE"]
 
 
@@ -110,3 +114,43 @@ def test_damaged_weights_are_never_used(folder: Path, tmp_path: Path) -> None:
     weights.write_bytes(data)
     with pytest.raises(RegardError, match="No checkpoint"):
         load_predictor(Run.open(run), say=lambda text: None)
+
+
+def test_several_references_are_those_of_sacrebleu(folder: Path, tmp_path: Path) -> None:
+    references = (folder / "test.target").read_text().splitlines()
+    first = regard.evaluate(folder / "weak", written(folder))
+    others = [" ".join(line.split()[:2]) or line for line in references]
+    others[:5] = first.outputs[:5]
+    files = [
+        write_lines(tmp_path / "second", others),
+        write_lines(tmp_path / "third", references[::-1]),
+    ]
+    found = regard.evaluate(folder / "weak", written(folder), references=files)
+    outputs, streams = list(found.outputs), [references, others, references[::-1]]
+    assert outputs == list(first.outputs)
+    assert found["BLEU"] == pytest.approx(sacrebleu.corpus_bleu(outputs, streams).score)
+    assert found["chrF"] == pytest.approx(sacrebleu.corpus_chrf(outputs, streams).score)
+    ter = sacrebleu.metrics.TER(case_sensitive=True).corpus_score(outputs, streams)
+    assert found["TER"] == pytest.approx(ter.score)
+    assert found["exact"] > 16 > first["exact"]  # 5 of 30
+    for score in found.scores[:4]:
+        assert "nrefs:3" in score.signature
+    assert found["perplexity"] == first["perplexity"]
+
+
+def test_references_belong_to_the_lines_of_the_files(folder: Path, tmp_path: Path) -> None:
+    source = write_lines(tmp_path / "source", ["ant bee", "", "cat dog", "fox"])
+    target = write_lines(tmp_path / "target", ["A", "B", "C", "D"])
+    data = Parallel(source, target)
+    outputs = regard.evaluate(folder / "able", data, say=lambda text: None).outputs
+    right = write_lines(tmp_path / "right", outputs)  # empty where the source is
+    found = regard.evaluate(folder / "able", data, references=[right], say=lambda text: None)
+    assert found["exact"] == 100
+    short = write_lines(tmp_path / "short", outputs[:3])
+    with pytest.raises(UsageError, match="short has 3 lines but the source has 4"):
+        regard.evaluate(folder / "able", data, references=[short], say=lambda text: None)
+    gap = write_lines(tmp_path / "gap", ["A", "", "", "D"])
+    with pytest.raises(UsageError, match="gap:3 is empty: give a reference for each line"):
+        regard.evaluate(folder / "able", data, references=[gap], say=lambda text: None)
+    with pytest.raises(UsageError, match="--reference has no effect without files"):
+        regard.evaluate(folder / "able", references=[right])

@@ -12,10 +12,10 @@ LAYERS = (
     ("__main__", "cli"),
     ("peer", "demo", "ladders", "studies", "inspection"),
     ("runs", "predict"),
-    ("recipes", "training", "models"),
+    ("settings", "recipes", "training", "models"),
     ("search", "nn"),
     ("processes", "data", "metrics", "drawing", "corpora"),
-    ("files", "config", "errors", ""),
+    ("terminal", "files", "config", "messages", "errors", ""),
 )
 """From the top down; within a layer a part may import those to its right."""
 

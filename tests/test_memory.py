@@ -15,7 +15,7 @@ pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="on
 
 
 def test_more_memory_than_there_is_can_not_be_had(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(memory, "_free_memory", lambda: 2**28)
+    monkeypatch.setattr(memory, "free_memory", lambda: 2**28)
     before = resource.getrlimit(resource.RLIMIT_DATA)
     with bounded_memory(processes=2):
         torch.empty(2**20)
@@ -27,6 +27,6 @@ def test_more_memory_than_there_is_can_not_be_had(monkeypatch: pytest.MonkeyPatc
 
 
 def test_what_the_machine_has_left_is_found() -> None:
-    free = memory._free_memory()
+    free = memory.free_memory()
     assert free is not None
     assert 2**26 < free < 2**50

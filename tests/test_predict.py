@@ -177,7 +177,7 @@ def test_workers_end_with_the_process_that_started_them(tmp_path: Path) -> None:
         "import os, time\n"
         "from regard.processes.pool import worker_map\n"
         "def work(number):\n"
-        "    print(os.getpid(), flush=True)\n"
+        "    os.write(1, f'{os.getpid()}\\n'.encode())\n"  # at once, whatever Python buffers
         "    time.sleep(600)\n"
         "with worker_map(work, 2) as run:\n"
         "    list(run(range(2)))\n"

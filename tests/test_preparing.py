@@ -9,8 +9,7 @@ from typing import Any
 import pytest
 from toy import train_small, write_corpus
 
-from regard.data import corpus as reading
-from regard.data import reread
+from regard.data import reading, reread
 
 Corpus = dict[str, Path]
 
@@ -19,13 +18,13 @@ Corpus = dict[str, Path]
 def opened(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
     """How often each raw file was opened."""
     counts: Counter[str] = Counter()
-    really = reading._opened
+    really = reading.open_raw
 
     def counting(path: Path) -> Any:
         counts[path.name] += 1
         return really(path)
 
-    monkeypatch.setattr(reading, "_opened", counting)
+    monkeypatch.setattr(reading, "open_raw", counting)
     return counts
 
 

@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 import toy
+from clocks import still_clock
 from toy import journal, saved_steps, strays, tensors, train_small, write_corpus, write_lines
 
 import regard
@@ -246,29 +247,16 @@ def test_data_encoded_before_a_kill_is_not_taken_for_other_data(
         train_small(tmp_path / "run", other)
 
 
-def test_minutes_become_steps_once_and_stay(
-    tmp_path: Path, corpus: Corpus, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("regard.runs.plan.seconds_per_step", lambda *arguments: 0.6)
-    train_small(tmp_path / "run", corpus, steps=None, minutes=0.1)
-    assert json.loads((tmp_path / "run" / "plan.json").read_bytes()) == {"steps": 9}
-    assert saved_steps(tmp_path / "run") == [9]
-    monkeypatch.setattr("regard.runs.plan.seconds_per_step", lambda *arguments: 0.06)
-    (tmp_path / "run" / "checkpoints" / "step-9" / "manifest.json").unlink()
-    shutil.rmtree(tmp_path / "run" / "checkpoints" / "step-9")
-    train_small(tmp_path / "run", corpus, steps=None, minutes=0.1)
-    assert saved_steps(tmp_path / "run") == [9]
-
-
 def test_measuring_the_speed_changes_nothing_that_is_learned(
     tmp_path: Path, corpus: Corpus, monkeypatch: pytest.MonkeyPatch, finished: Path
 ) -> None:
     def for_eight_steps(*arguments: Any) -> float:
         assert seconds_per_step(*arguments[:-1], 0.05) > 0
-        return 0.1 * 60 * 0.9 / 8
+        return 60 * 0.9 / 8
 
     monkeypatch.setattr("regard.runs.plan.seconds_per_step", for_eight_steps)
-    train_small(tmp_path / "run", corpus, steps=None, minutes=0.1)
+    monkeypatch.setattr("regard.training.trainer.Timekeeper", still_clock)
+    train_small(tmp_path / "run", corpus, steps=None, minutes=1)
     assert tensors(tmp_path / "run", 8) == tensors(finished, 8)
 
 

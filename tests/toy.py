@@ -158,7 +158,7 @@ def tensors(run: Path, step: int) -> dict[str, bytes]:
 def journal(run: Path) -> list[dict[str, Any]]:
     """What happened, without how fast it went."""
     records = [json.loads(line) for line in (run / "journal.jsonl").read_text().splitlines()]
-    return [{k: v for k, v in r.items() if k != "tokens_per_second"} for r in records]
+    return [{k: v for k, v in r.items() if k not in ("tokens_per_second", "time")} for r in records]
 
 
 def strays(run: Path) -> list[str]:

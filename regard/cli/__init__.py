@@ -4,31 +4,47 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable
-from typing import Optional, cast
+from typing import Annotated, Optional
 
 import typer
 
+from regard import __version__
 from regard.cli.inspect import align, look, watch
-from regard.cli.make import corpus, demo, info, ladder, recipes, train
+from regard.cli.make import corpus, demo, info, ladder, recipes, settings, train
 from regard.cli.options import say
+from regard.cli.parsing import ParserError, explain
 from regard.cli.use import compare, evaluate, score, translate
 from regard.errors import RegardError
 
 app = typer.Typer(
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
-    help="Train, evaluate and use your own sequence-to-sequence models.",
 )
-for verb in (
+VERBS = (
     *(train, translate, evaluate, compare, score, ladder, look, align, watch, info),
-    *(recipes, corpus, demo),
-):
+    *(settings, recipes, corpus, demo),
+)
+for verb in VERBS:
     app.command()(verb)
 
-ParserError = cast(type[typer.BadParameter], typer.BadParameter.__mro__[2])
-"""What the parser raises; typer carries its own copy of click, so the class has no fixed home."""
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"regard {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    version: Annotated[
+        bool,
+        typer.Option(
+            "--version", callback=_print_version, is_eager=True, help="Print the version."
+        ),
+    ] = False,
+) -> None:
+    """Train, evaluate and use your own sequence-to-sequence models."""
 
 
 def main(arguments: Optional[Iterable[str]] = None) -> int:
@@ -43,7 +59,7 @@ def main(arguments: Optional[Iterable[str]] = None) -> int:
         if not given:
             say(str(error))  # the help
         else:
-            say(f"regard: {error.format_message().rstrip('.')}: see 'regard --help'.")
+            say(f"regard: {explain(error, given, [each.__name__ for each in VERBS])}")
         return 2
     except RegardError as problem:
         say(f"regard: {problem}")

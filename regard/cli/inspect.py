@@ -8,14 +8,21 @@ from typing import Annotated, Optional
 import typer
 
 from regard.cli.options import (
+    ColumnNames,
     GoldFirst,
     GoldReversed,
     HeadNames,
     MethodName,
     Open,
     Output,
+    PairsFiles,
     RunFolder,
+    Source,
+    Target,
     TreesFile,
+    TreesFiles,
+    Workers,
+    refuse,
     say,
     show_page,
     writing,
@@ -34,36 +41,55 @@ def look(
         Optional[Path], typer.Option(help="With --input: a file with their targets.")
     ] = None,
     trees: TreesFile = None,
-    output: Annotated[Path, typer.Option(help="The page to write.")] = Path("look.html"),
+    output: Annotated[
+        Optional[Path], typer.Option(help="The page to write, look.html by default.")
+    ] = None,
+    serve: Annotated[
+        bool, typer.Option("--serve", help="Serve a page on which the sentence can be edited.")
+    ] = False,
+    port: Annotated[
+        Optional[int],
+        typer.Option(min=0, max=65535, help="With --serve: 8766 by default; 0: any free one."),
+    ] = None,
     open: Open = False,
     beam: Annotated[Optional[int], typer.Option(min=1, max=32, help="Beam size.")] = None,
 ) -> None:
     """Show attention, alignment and search for a sentence as one offline HTML page."""
-    from regard.data.parallel import Parallel
+    from regard.inspection.editing import serve_looks
     from regard.inspection.page import save_page
-    from regard.inspection.sentences import look_at_all, read_sentences
+    from regard.inspection.sentences import load_for_looking, look_at_all, sentences_for
     from regard.runs.folder import Run
 
     experiment = Run.open(run)
-    annotated = Parallel(trees=trees)
-    annotated.check_read_by(experiment.config.annotations)
-    if (text is None) == (input is None):
+    if serve:
+        refuse("with --serve", {"--output": output})
+    else:
+        refuse("without --serve", {"--port": port})
+    if (text is not None and input is not None) or not (serve or text or input):
         raise UsageError("Give one sentence, or a file of sentences with --input.")
     if (target is not None and text is None) or (targets is not None and input is None):
         raise UsageError("Give --target with a sentence, and --targets with --input.")
-    sentences = read_sentences(text or input, target or targets, annotated.annotations)
-    looks = look_at_all(experiment, sentences, beam, say)
-    save_page(looks, output, f"regard look: {run.name}, {experiment.config.model.kind}")
+    sentences = sentences_for(experiment, text or input, target or targets, trees)
+    predictor = load_for_looking(experiment, beam, say)
+    looks = look_at_all(experiment, predictor, sentences, say)
+    title = f"regard look: {run.name}, {experiment.config.model.kind}"
+    if serve:
+        lines = [line for line, _ in sentences]
+        serve_looks(predictor, lines, looks, title, 8766 if port is None else port, open, say)
+        return
+    save_page(looks, output or Path("look.html"), title)
     for each in looks:
         typer.echo(each.translation)
-    show_page(output, open)
+    show_page(output or Path("look.html"), open)
 
 
 def align(
     run: RunFolder,
-    source: Annotated[Path, typer.Option(help="Source text, line by line.")],
-    target: Annotated[Path, typer.Option(help="Its translation, line by line.")],
-    trees: TreesFile = None,
+    source: Source = None,
+    target: Target = None,
+    pairs: PairsFiles = None,
+    trees: TreesFiles = None,
+    columns: ColumnNames = None,
     output: Output = None,
     attention_heads: HeadNames = None,
     method: MethodName = "grow-diag",
@@ -73,31 +99,40 @@ def align(
     ] = None,
     gold_first: GoldFirst = 0,
     gold_reversed: GoldReversed = False,
+    workers: Workers = None,
 ) -> None:
-    """Write the word alignment of each pair in Pharaoh format: 0-0 1-2 ..."""
+    """Write the word alignment of each pair, in Pharaoh format."""
     from regard.data.parallel import Parallel
-    from regard.inspection.aligning import GoldFile, align, choose_for, heads_for, read_pairs
+    from regard.inspection.aligning import (
+        GoldFile,
+        align,
+        check_pairs,
+        choose_for,
+        heads_for,
+        read_pairs,
+    )
     from regard.inspection.alignment import find_method
     from regard.metrics.alignment import pharaoh
+    from regard.processes.limit import worker_count
     from regard.runs.folder import Run
     from regard.runs.load import load_predictor
+    from regard.terminal import counting
 
     if attention_heads is not None and choose is not None:
         raise UsageError("Give --attention-heads to name them or --choose to find them, not both.")
-    by = find_method(method)
+    by, processes = find_method(method), worker_count(workers)
     experiment = Run.open(run)
-    data = Parallel(source, target, trees=trees)
+    data = Parallel(source, target, pairs, trees, columns)
     data.check_read_by(experiment.config.annotations)
-    for _ in read_pairs(data):
-        pass  # everything is checked before anything is aligned
+    check_pairs(data, say)
     predictor = load_predictor(experiment, say=say)
     if choose is not None:
         gold = GoldFile(choose, gold_first, gold_reversed).read()
         heads = choose_for(experiment, predictor, list(read_pairs(data)), by, gold, say)
     else:
         heads = heads_for(experiment, predictor, attention_heads, say)
-    with writing(output) as write:
-        for links in align(predictor, read_pairs(data), heads, by):
+    with writing(output) as write, counting("aligning", shown=output is not None) as count:
+        for links in align(predictor, read_pairs(data), heads, by, processes, count):
             write(pharaoh(links))
 
 
@@ -110,12 +145,12 @@ def watch(
     open: Open = False,
 ) -> None:
     """Watch a run while it trains, or afterwards: curves, translations and their attention."""
-    from regard.inspection.watching import save_watch_page, serve
+    from regard.inspection.watching import save_watch_page, serve_watch
     from regard.runs.folder import Run
 
     experiment = Run.open(run)
     if output is None:
-        serve(experiment, port, open, say)
+        serve_watch(experiment, port, open, say)
         return
     save_watch_page(experiment, output)
     show_page(output, open)

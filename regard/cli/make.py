@@ -1,4 +1,5 @@
-"""The verbs that make runs, and those that say what can be made: train, ladder, info, recipes."""
+"""The verbs that make runs, and those that say what can be made: train, ladder, info, recipes,
+settings."""
 
 from __future__ import annotations
 
@@ -7,38 +8,61 @@ from typing import Annotated, Optional
 
 import typer
 
+from regard.cli.completion import complete_recipe
 from regard.cli.options import (
     AsJson,
+    ColumnNames,
     Lowercase,
-    PairsFile,
+    PairsFiles,
     RunFolder,
     Settings,
     Source,
+    SourceLanguage,
     Target,
+    TargetLanguage,
     Tokenize,
-    TreesFile,
+    TreesFiles,
+    Weights,
+    Workers,
     print_json,
+    refuse,
     say,
     text_metrics,
 )
+from regard.cli.tables import print_facts
 from regard.errors import RegardError, UsageError
+from regard.messages import counted
 
 
 def train(
     recipe: Annotated[
-        Optional[str], typer.Argument(help="What to train: 'regard recipes' lists them.")
+        Optional[str],
+        typer.Argument(
+            metavar="RECIPE",
+            help="What to train: 'regard recipes' lists them.",
+            autocompletion=complete_recipe,
+        ),
     ] = None,
     run: Annotated[
         Optional[Path], typer.Option(help="Folder for everything about this run.")
     ] = None,
+    config: Annotated[
+        Optional[Path],
+        typer.Option(help="TOML file of settings, as 'regard info RUN --config' prints it."),
+    ] = None,
     source: Source = None,
     target: Target = None,
-    pairs: PairsFile = None,
-    trees: TreesFile = None,
+    pairs: PairsFiles = None,
+    trees: TreesFiles = None,
+    columns: ColumnNames = None,
+    weights: Weights = None,
     valid_source: Source = None,
     valid_target: Target = None,
-    valid_pairs: PairsFile = None,
-    valid_trees: TreesFile = None,
+    valid_pairs: PairsFiles = None,
+    valid_trees: TreesFiles = None,
+    valid_columns: ColumnNames = None,
+    source_language: SourceLanguage = None,
+    target_language: TargetLanguage = None,
     tokenizer: Annotated[
         Optional[Path],
         typer.Option(help="Use the tokenizer of another run, or a SentencePiece model."),
@@ -49,30 +73,47 @@ def train(
     epochs: Annotated[
         Optional[float], typer.Option(help="Train for this many epochs; 30 if no budget is given.")
     ] = None,
-    minutes: Annotated[Optional[float], typer.Option(help="Train for this many minutes.")] = None,
+    minutes: Annotated[
+        Optional[float], typer.Option(help="Train for this many minutes, validation included.")
+    ] = None,
+    more: Annotated[
+        bool, typer.Option("--more", help="Train a finished run longer, by this budget.")
+    ] = False,
     save_every: Annotated[
         Optional[int], typer.Option(min=1, help="Steps between checkpoints.")
     ] = None,
     seed: Annotated[Optional[int], typer.Option(min=0, help="Random seed.")] = None,
     settings: Settings = None,
-    quiet: Annotated[bool, typer.Option(help="Print only errors.")] = False,
+    log: Annotated[
+        Optional[str],
+        typer.Option(metavar="tensorboard", help="Write the curves for TensorBoard as well."),
+    ] = None,
+    quiet: Annotated[bool, typer.Option("--quiet", help="Print only errors.")] = False,
 ) -> None:
-    """Train a model on your own files; the same command resumes a run that was stopped."""
+    """Train a model on your own files, or resume its training.
+
+    The same command resumes a run that was stopped; so does --run alone.
+    """
     if run is None:
         raise UsageError("Give a folder for the run: --run FOLDER.")
     from regard.data.parallel import Parallel
     from regard.runs import train as experiment
+    from regard.runs.config_file import read_config
 
+    languages = (source_language, target_language)
+    of_valid = valid_columns or (columns if valid_pairs else None)
     experiment.train(
-        recipe,
-        Parallel(source, target, pairs, trees),
+        recipe if config is None else read_config(config, recipe),
+        Parallel(source, target, pairs, trees, columns, weights, languages),
         run=run,
-        valid=Parallel(valid_source, valid_target, valid_pairs, valid_trees),
+        valid=Parallel(valid_source, valid_target, valid_pairs, valid_trees, of_valid),
         tokenizer=tokenizer,
         steps=steps,
         epochs=epochs,
         minutes=minutes,
+        more=more,
         settings=[*_assign("save_every", save_every), *_assign("seed", seed), *(settings or [])],
+        log=log,
         quiet=quiet,
     )
 
@@ -91,20 +132,27 @@ def ladder(
             help="Recipes in order. NAME=RECIPE:path=value,path=value is a recipe with settings of "
             "its own: narrow=tiny:model.width=64,model.heads=2",
             show_default="from a fixed vector to the Transformer",
+            autocompletion=complete_recipe,
         ),
     ] = None,
     source: Source = None,
     target: Target = None,
-    pairs: PairsFile = None,
-    trees: TreesFile = None,
+    pairs: PairsFiles = None,
+    trees: TreesFiles = None,
+    columns: ColumnNames = None,
+    weights: Weights = None,
     valid_source: Source = None,
     valid_target: Target = None,
-    valid_pairs: PairsFile = None,
-    valid_trees: TreesFile = None,
+    valid_pairs: PairsFiles = None,
+    valid_trees: TreesFiles = None,
+    valid_columns: ColumnNames = None,
     test_source: Source = None,
     test_target: Target = None,
-    test_pairs: PairsFile = None,
-    test_trees: TreesFile = None,
+    test_pairs: PairsFiles = None,
+    test_trees: TreesFiles = None,
+    test_columns: ColumnNames = None,
+    source_language: SourceLanguage = None,
+    target_language: TargetLanguage = None,
     steps: Annotated[Optional[int], typer.Option(min=1, help="Updates per variant.")] = None,
     epochs: Annotated[Optional[float], typer.Option(help="Epochs per variant.")] = None,
     minutes: Annotated[
@@ -113,27 +161,35 @@ def ladder(
     seed: Annotated[Optional[int], typer.Option(min=0, help="Random seed of all variants.")] = None,
     settings: Settings = None,
     lowercase: Lowercase = False,
-    tokenize: Tokenize = "13a",
-    quiet: Annotated[bool, typer.Option(help="Do not show the progress of training.")] = False,
+    tokenize: Tokenize = None,
+    workers: Workers = None,
+    quiet: Annotated[
+        bool, typer.Option("--quiet", help="Do not show the progress of training.")
+    ] = False,
 ) -> None:
-    """Train recipes one after the other and compare them in one table; resumable."""
-    from regard.data.parallel import Parallel
-    from regard.ladders.ladder import ladder
+    """Train recipes one after the other; compare them in a table.
 
-    results = ladder(
-        variants or [],
-        Parallel(source, target, pairs, trees),
-        output=output,
-        valid=Parallel(valid_source, valid_target, valid_pairs, valid_trees),
-        test=Parallel(test_source, test_target, test_pairs, test_trees),
-        steps=steps,
-        epochs=epochs,
-        minutes=minutes,
-        settings=[*_assign("seed", seed), *(settings or [])],
-        metrics=text_metrics(lowercase, tokenize),
-        quiet=quiet,
-        say=say,
+    The same command resumes it.
+    """
+    from regard.data.parallel import Parallel
+    from regard.ladders.ladder import Ladder, budget_of, run_ladder
+    from regard.ladders.variants import read_variants
+
+    of_valid = valid_columns or (columns if valid_pairs else None)
+    of_test = test_columns or (columns if test_pairs else None)
+    languages = (source_language, target_language)
+    asked = Ladder(
+        read_variants(variants or []),
+        output,
+        Parallel(source, target, pairs, trees, columns, weights, languages),
+        Parallel(valid_source, valid_target, valid_pairs, valid_trees, of_valid),
+        Parallel(test_source, test_target, test_pairs, test_trees, of_test),
+        budget_of(steps, epochs, minutes),
+        (*_assign("seed", seed), *(settings or [])),
+        text_metrics(lowercase, tokenize),
+        workers,
     )
+    results = run_ladder(asked, quiet, say)
     say(f"The table is in {output / 'ladder.md'}; {output / 'ladder.html'} has the figure too.")
     if failed := [result.variant.name for result in results if result.measured is None]:
         raise RegardError(
@@ -142,21 +198,26 @@ def ladder(
         )
 
 
-def info(run: RunFolder, json: AsJson = False) -> None:
-    """Show what is in a run."""
+def info(
+    run: RunFolder,
+    config: Annotated[
+        bool, typer.Option("--config", help="Print the settings as TOML, for train --config.")
+    ] = False,
+    json: AsJson = False,
+) -> None:
+    """Show what is in a run: sizes, scores and settings."""
+    from regard.runs.config_file import to_toml
     from regard.runs.facts import describe
     from regard.runs.folder import Run
 
-    facts = describe(Run.open(run), say)
-    if json:
-        print_json(facts)
-        return
-    config = facts.pop("config")
-    for name, value in facts.items():
-        typer.echo(f"{name.replace('_', ' ')}: {value}")
-    typer.echo("config:")
-    for section, values in config.items():
-        typer.echo(f"  {section}: {values}")
+    refuse("with --config", {"--json": json and config})
+    experiment = Run.open(run)
+    if config:
+        typer.echo(to_toml(experiment.config), nl=False)
+    elif json:
+        print_json(describe(experiment, say))
+    else:
+        print_facts(describe(experiment, say))
 
 
 def recipes() -> None:
@@ -167,23 +228,46 @@ def recipes() -> None:
         typer.echo(f"{name:16} {recipe.__doc__}")
 
 
+def settings(
+    recipe: Annotated[Optional[str], typer.Argument(help="Show the values of this recipe.")] = None,
+    search: Annotated[
+        Optional[str], typer.Option(metavar="WORD", help="Only settings that mention this word.")
+    ] = None,
+    markdown: Annotated[
+        bool, typer.Option("--markdown", help="Print Markdown, as in docs/settings.md.")
+    ] = False,
+) -> None:
+    """List the settings: type, range, default and meaning."""
+    from regard.settings import as_markdown, as_text, describe_settings
+
+    show = as_markdown if markdown else as_text
+    typer.echo(show(describe_settings(recipe, search)))
+
+
 def corpus(
-    name: Annotated[str, typer.Argument(help="Which corpus: grammar, listops, copy, ...")],
+    name: Annotated[
+        str,
+        typer.Argument(
+            metavar="CORPUS",
+            help="Which corpus: grammar, listops, copy, repeat_copy, associative_recall or "
+            "priority_sort.",
+        ),
+    ],
     output: Annotated[Path, typer.Option(help="The folder to write to.")],
     pairs: Annotated[int, typer.Option(min=1, help="Training pairs.")] = 100_000,
-    seed: Annotated[int, typer.Option(min=0)] = 1,
+    seed: Annotated[int, typer.Option(min=0, help="Random seed.")] = 1,
 ) -> None:
-    """Write a corpus that ships with regard: train, valid and test files."""
+    """Write a built-in corpus: train, valid and test files."""
     from regard.corpora.registry import write_corpus
 
     write_corpus(name, output, pairs, seed)
-    say(f"Wrote {pairs:,} training pairs, and valid and test, to {output}.")
+    say(f"Wrote {counted(pairs, 'training pair')}, and valid and test, to {output}.")
 
 
 def demo(
     folder: Annotated[Path, typer.Option(help="Where to work.")] = Path("demo"),
 ) -> None:
-    """Train a small translator on the built-in corpus and show what it can do."""
+    """Train a small translator on a built-in corpus, and show it."""
     from regard.demo import run_demo
 
     run_demo(folder)

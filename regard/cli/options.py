@@ -10,26 +10,53 @@ from typing import TYPE_CHECKING, Annotated, Any, Optional
 
 import typer
 
+from regard.cli.completion import complete_run, complete_setting
 from regard.errors import UsageError
 
 if TYPE_CHECKING:
     from regard.metrics.text import TextMetrics
 
 Source = Annotated[
-    Optional[Path], typer.Option(help="Source text, one sentence per line, plain or gzip.")
+    Optional[list[Path]],
+    typer.Option(
+        metavar="FILE", help="Source text, one sentence per line; repeat it for several files."
+    ),
 ]
 Target = Annotated[
-    Optional[Path],
-    typer.Option(help="Target text, line by line; the only file of a language model."),
+    Optional[list[Path]],
+    typer.Option(
+        metavar="FILE", help="Target text, line by line; the only text of a language model."
+    ),
 ]
-PairsFile = Annotated[
-    Optional[Path], typer.Option(help="One TSV file of source and target instead.")
+PairsFiles = Annotated[
+    Optional[list[Path]],
+    typer.Option(
+        metavar="FILE", help="Files of pairs instead: TSV, CSV, JSON lines, TMX or XLIFF."
+    ),
 ]
-TreesFile = Annotated[
-    Optional[Path],
-    typer.Option(help="For models that read trees: the head of each source word, 0 for a root."),
+_TREES = typer.Option(
+    metavar="FILE", help="For models that read trees: the head of each source word, 0 for a root."
+)
+TreesFiles = Annotated[Optional[list[Path]], _TREES]
+TreesFile = Annotated[Optional[Path], _TREES]
+ColumnNames = Annotated[
+    Optional[str],
+    typer.Option(
+        metavar="SOURCE,TARGET",
+        help="With --pairs: columns by name or number, keys, or languages, such as en,sv.",
+    ),
 ]
-RunFolder = Annotated[Path, typer.Argument(metavar="RUN", help="Folder of a trained run.")]
+Weights = Annotated[
+    Optional[str],
+    typer.Option(
+        metavar="NUMBERS",
+        help="How often an epoch has the pairs of each training file, such as 1,3.",
+    ),
+]
+RunFolder = Annotated[
+    Path,
+    typer.Argument(metavar="RUN", help="Folder of a trained run.", autocompletion=complete_run),
+]
 Output = Annotated[
     Optional[Path], typer.Option(help="Write to this file instead of standard output.")
 ]
@@ -37,7 +64,10 @@ BeamWidth = Annotated[Optional[int], typer.Option(min=1, help="Beam size; 1 is g
 LengthPenalty = Annotated[
     Optional[float], typer.Option(min=0, help="Rank by log p / length^penalty.")
 ]
-Workers = Annotated[Optional[int], typer.Option(min=1, help="Processes; one per core by default.")]
+Workers = Annotated[
+    Optional[int],
+    typer.Option(min=1, help="Processes that share the work.", show_default="one per core"),
+]
 BatchTokens = Annotated[int, typer.Option(min=1, help="Source tokens per batch.")]
 Int8 = Annotated[
     bool, typer.Option("--int8", help="Eight-bit weights: less memory, slightly less exact.")
@@ -48,10 +78,28 @@ Shortlist = Annotated[
 ]
 Settings = Annotated[
     Optional[list[str]],
-    typer.Option("--set", metavar="PATH=VALUE", help="Change a setting: model.layers=6"),
+    typer.Option(
+        "--set",
+        metavar="PATH=VALUE",
+        help="Change a setting: model.layers=6",
+        autocompletion=complete_setting,
+    ),
 ]
-Lowercase = Annotated[bool, typer.Option(help="Ignore case when scoring.")]
-Tokenize = Annotated[str, typer.Option(help="sacreBLEU's tokenizer for BLEU: 13a, none, ...")]
+Lowercase = Annotated[bool, typer.Option("--lowercase", help="Ignore case when scoring.")]
+Tokenize = Annotated[
+    Optional[str],
+    typer.Option(
+        help="sacreBLEU's tokenizer for BLEU: 13a, none, intl, char, zh, ja-mecab or ko-mecab.",
+        show_default="by the target language, or else 13a",
+    ),
+]
+SourceLanguage = Annotated[
+    Optional[str], typer.Option(help="Language of the source: a tag such as en or pt-BR.")
+]
+TargetLanguage = Annotated[
+    Optional[str],
+    typer.Option(help="Language of the target, which decides how BLEU tokenizes it."),
+]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 HeadNames = Annotated[
     Optional[str],
@@ -62,7 +110,10 @@ GoldFirst = Annotated[
     int, typer.Option(min=0, max=1, help="Index of the first word in the gold file: 0 or 1.")
 ]
 GoldReversed = Annotated[
-    bool, typer.Option(help="The gold file has target-source links instead of source-target.")
+    bool,
+    typer.Option(
+        "--gold-reversed", help="The gold file has target-source links instead of source-target."
+    ),
 ]
 Open = Annotated[bool, typer.Option("--open", help="Open the page in the browser.")]
 
@@ -74,7 +125,7 @@ def refuse(case: str, options: Mapping[str, object]) -> None:
             raise UsageError(f"{name} has no effect {case}; remove it.")
 
 
-def text_metrics(lowercase: bool, tokenize: str) -> TextMetrics:
+def text_metrics(lowercase: bool, tokenize: Optional[str]) -> TextMetrics:
     from regard.config import check
     from regard.metrics.text import TextMetrics
 
@@ -96,24 +147,6 @@ def writing(output: Optional[Path], flush: bool = False) -> Iterator[Callable[[s
 
         yield write
         stream.flush()
-
-
-@contextmanager
-def counting(wanted: bool) -> Iterator[Callable[[int], None]]:
-    """Shows how many lines are done, if standard error is a terminal."""
-    from rich.console import Console
-
-    console = Console(stderr=True)
-    if not (wanted and console.is_terminal):
-        yield lambda lines: None
-        return
-    with console.status("translating") as status:
-
-        def show(lines: int) -> None:
-            if lines % 100 == 0:
-                status.update(f"translated {lines:,} lines")
-
-        yield show
 
 
 def show_page(path: Path, open_it: bool) -> None:

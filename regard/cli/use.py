@@ -10,10 +10,12 @@ from typing import TYPE_CHECKING, Annotated, Optional
 
 import typer
 
+from regard.cli.completion import complete_run
 from regard.cli.options import (
     AsJson,
     BatchTokens,
     BeamWidth,
+    ColumnNames,
     GoldFirst,
     GoldReversed,
     HeadNames,
@@ -22,26 +24,29 @@ from regard.cli.options import (
     Lowercase,
     MethodName,
     Output,
-    PairsFile,
+    PairsFiles,
     RunFolder,
     Shortlist,
     Source,
     Target,
     Tokenize,
     TreesFile,
+    TreesFiles,
     Workers,
-    counting,
     print_json,
     refuse,
     say,
     text_metrics,
     writing,
 )
+from regard.cli.prompt import prompted
+from regard.messages import counted
 
 if TYPE_CHECKING:
     from regard.data.line import Line, Sides
     from regard.metrics.base import Score
     from regard.predict import Prediction
+    from regard.runs.evaluate import Evaluation
 
 
 def translate(
@@ -55,7 +60,7 @@ def translate(
         int, typer.Option(min=1, help="Print an n-best list of this size, with scores.")
     ] = 1,
     length_penalty: LengthPenalty = None,
-    sample: Annotated[bool, typer.Option(help="Sample instead of searching.")] = False,
+    sample: Annotated[bool, typer.Option("--sample", help="Sample instead of searching.")] = False,
     temperature: Annotated[
         Optional[float],
         typer.Option(help="Sampling temperature; above 1 flattens the distribution."),
@@ -80,15 +85,20 @@ def translate(
     int8: Int8 = False,
     shortlist: Shortlist = 0,
 ) -> None:
-    """Translate lines, keeping order and empty lines; a language model continues each line."""
-    from regard.data.corpus import read_lines, read_plain
+    """Translate lines in order; a language model continues each line.
+
+    Empty lines stay empty. Typed in a terminal, each line is translated at once.
+    """
+    from regard.data.corpus import read_lines
     from regard.data.parallel import Parallel
+    from regard.data.text import read_plain
     from regard.inspection.aligning import align_for
     from regard.predict import WINDOW
-    from regard.processes.cores import cores
+    from regard.processes.limit import worker_count
     from regard.runs.folder import Run
     from regard.runs.load import load_predictor
     from regard.search.options import SearchOptions
+    from regard.terminal import counting
 
     experiment = Run.open(run)
     if not experiment.config.reads_source:
@@ -100,16 +110,17 @@ def translate(
     asked = SearchOptions(best, beam, length_penalty, sample, *drawn)
     search = asked.search(experiment.config.search)
     Parallel(trees=trees).check_read_by(experiment.config.annotations)
-    lines, again = tee(read_lines(input or sys.stdin.buffer, Parallel(trees=trees).annotations))
-    chosen = batch_tokens, workers or cores(), int8, shortlist
+    typing = input is None and sys.stdin.isatty()  # answer each line at once
+    stream = input or (prompted() if typing else sys.stdin.buffer)
+    lines, again = tee(read_lines(stream, Parallel(trees=trees).beside()))
+    chosen = batch_tokens, worker_count(workers), int8, shortlist
     predictor = load_predictor(experiment, search, *chosen, say=say)
     prefixes = read_plain(prefix) if prefix else None
-    typing = input is None and sys.stdin.isatty()  # answer each line at once
-    predicted = zip(
-        predictor.predict(lines, prefixes, 1 if typing else WINDOW), again, strict=False
-    )
-    with writing(output, flush=typing) as write, counting(output is not None) as count:
-        written = _write_each(predicted, best, write, count)
+    window = 1 if typing else WINDOW
+    progress = counting("translating", shown=output is not None)
+    with writing(output, flush=typing) as write, progress as count:
+        predicted = predictor.predict(lines, prefixes, window, count)
+        written = _write_each(zip(predicted, again, strict=False), best, write)
         align_for(experiment, predictor, written, attention_heads, alignments, say)
     predictor.report_truncated(say)
 
@@ -118,7 +129,6 @@ def _write_each(
     predicted: Iterable[tuple[Prediction, Line]],
     best: int,
     write: Callable[[str], None],
-    count: Callable[[int], None],
 ) -> Iterator[Sides]:
     """Write each prediction, then yield its line and translation."""
     for number, (prediction, line) in enumerate(predicted):
@@ -127,7 +137,6 @@ def _write_each(
         else:
             for each in prediction.best:
                 write(f"{number}\t{each.score:.4f}\t{each.text}")
-        count(number + 1)
         yield line, prediction.text
 
 
@@ -135,40 +144,50 @@ def score(
     run: RunFolder,
     source: Source = None,
     target: Target = None,
-    pairs: PairsFile = None,
-    trees: TreesFile = None,
+    pairs: PairsFiles = None,
+    trees: TreesFiles = None,
+    columns: ColumnNames = None,
     output: Output = None,
+    workers: Workers = None,
 ) -> None:
-    """Print log p(target | source) for each pair, or log p(target) for a language model.
+    """Print log p(target | source) of each pair.
 
-    A pair that cannot be used, such as one with an empty side, gets an empty line.
+    For a language model it is log p(target). A pair that cannot be used, such as one with an empty
+    side, gets an empty line.
     """
     from regard.data.parallel import Parallel
     from regard.runs import evaluate as evaluation
 
-    scored = evaluation.score(run, Parallel(source, target, pairs, trees), say=say)
+    data = Parallel(source, target, pairs, trees, columns)
+    scored = evaluation.score(run, data, workers=workers, say=say)
     with writing(output) as write:
         for total, count in scored:
             write(f"{total:.4f}" if count else "")
     tokens = sum(count for _, count in scored)
     mean = sum(total for total, _ in scored) / tokens
     used = sum(count > 0 for _, count in scored)
-    say(f"{used:,} pairs, {tokens:,} tokens, {mean:.4f} per token.")
+    say(f"{counted(used, 'pair')}, {counted(tokens, 'token')}, {mean:.4f} per token.")
 
 
 def evaluate(
     run: RunFolder,
     source: Source = None,
     target: Target = None,
-    pairs: PairsFile = None,
-    trees: TreesFile = None,
+    pairs: PairsFiles = None,
+    trees: TreesFiles = None,
+    columns: ColumnNames = None,
+    reference: Annotated[
+        Optional[list[Path]],
+        typer.Option(help="File with another translation of each source line; repeatable."),
+    ] = None,
     beam: BeamWidth = None,
     length_penalty: LengthPenalty = None,
     lowercase: Lowercase = False,
-    tokenize: Tokenize = "13a",
+    tokenize: Tokenize = None,
     output: Annotated[
         Optional[Path], typer.Option(help="Write the translations to this file.")
     ] = None,
+    workers: Workers = None,
     int8: Int8 = False,
     shortlist: Shortlist = 0,
     alignments: Annotated[
@@ -180,10 +199,11 @@ def evaluate(
     gold_reversed: GoldReversed = False,
     json: AsJson = False,
 ) -> None:
-    """Print BLEU, chrF, TER, exact match and perplexity, each with its signature.
+    """Print BLEU, chrF, TER, exact match and perplexity.
 
-    Without files the validation data of the run is used. A language model has a perplexity only.
-    With gold alignments, the error rate of the word alignments by attention is reported too.
+    Each has its signature. Without files the validation data of the run is used. A language model
+    has a perplexity only. With gold alignments, the error rate of the word alignments by attention
+    is reported too.
     """
     from regard.data.parallel import Parallel
     from regard.inspection.aligning import GoldFile, score_run
@@ -192,35 +212,42 @@ def evaluate(
     from regard.search.options import SearchOptions
 
     config = Run.open(run).config
-    if not config.reads_source:
-        text = {"--lowercase": lowercase, "--tokenize": tokenize != "13a", "--output": output}
-        searched = {"--beam": beam, "--length-penalty": length_penalty is not None}
-        other = {"--shortlist": shortlist, "--alignments": alignments}
-        refuse("with a language model", {**text, **searched, **other})
-    data = Parallel(source, target, pairs, trees)
-    aligned: list[Score] = []
-    if alignments is None:
-        given = {"--method": method != "grow-diag", "--attention-heads": attention_heads}
-        order = {"--gold-first": gold_first, "--gold-reversed": gold_reversed}
-        refuse("without --alignments", {**given, **order})
-    else:
-        gold = GoldFile(alignments, gold_first, gold_reversed)
-        aligned = score_run(run, data, gold, attention_heads, method, say)
-    search = SearchOptions(beam=beam, length_penalty=length_penalty).search(config.search)
-    metrics = text_metrics(lowercase, tokenize)
+    text = {"--lowercase": lowercase, "--tokenize": tokenize, "--reference": reference}
+    searched = {"--beam": beam, "--length-penalty": length_penalty is not None}
+    other = {"--output": output, "--shortlist": shortlist, "--alignments": alignments}
+    unfit = {} if config.reads_source else {**text, **searched, **other}
+    refuse("with a language model", unfit)
+    given = {"--method": method != "grow-diag", "--attention-heads": attention_heads}
+    order = {"--gold-first": gold_first, "--gold-reversed": gold_reversed}
+    refuse("without --alignments", {} if alignments else {**given, **order})
+    data = Parallel(source, target, pairs, trees, columns)
+    gold = GoldFile(alignments, gold_first, gold_reversed) if alignments else None
+    aligned = score_run(run, data, gold, attention_heads, method, say) if gold else []
     found = evaluation.evaluate(
-        run, data, search=search, metrics=metrics, int8=int8, shortlist=shortlist, say=say
+        run,
+        data,
+        references=reference or (),
+        search=SearchOptions(beam=beam, length_penalty=length_penalty).search(config.search),
+        metrics=text_metrics(lowercase, tokenize),
+        workers=workers,
+        int8=int8,
+        shortlist=shortlist,
+        say=say,
     )
+    _report(run, found, aligned, output, json)
+
+
+def _report(
+    run: Path, found: Evaluation, aligned: list[Score], output: Optional[Path], as_json: bool
+) -> None:
+    """Print the scores, and write the translations to a file if one is given."""
+    from dataclasses import asdict
+
     if output is not None:
         with writing(output) as write:
             for line in found.outputs:
                 write(line)
-    print_scores(run, [*found.scores, *aligned], json)
-
-
-def print_scores(run: Path, scores: list[Score], as_json: bool) -> None:
-    from dataclasses import asdict
-
+    scores = [*found.scores, *aligned]
     if as_json:
         print_json({"run": str(run), "scores": [asdict(each) for each in scores]})
         return
@@ -230,24 +257,30 @@ def print_scores(run: Path, scores: list[Score], as_json: bool) -> None:
 
 def compare(
     runs: Annotated[
-        list[Path], typer.Argument(metavar="RUN RUN ...", help="Runs, the baseline first.")
+        list[Path],
+        typer.Argument(
+            metavar="RUN RUN ...", help="Runs, the baseline first.", autocompletion=complete_run
+        ),
     ],
     source: Source = None,
     target: Target = None,
-    pairs: PairsFile = None,
-    trees: TreesFile = None,
+    pairs: PairsFiles = None,
+    trees: TreesFiles = None,
+    columns: ColumnNames = None,
     lowercase: Lowercase = False,
-    tokenize: Tokenize = "13a",
+    tokenize: Tokenize = None,
+    workers: Workers = None,
     json: AsJson = False,
 ) -> None:
-    """Test whether a run is significantly better: paired bootstrap over the same lines."""
+    """Test whether a run is better: paired bootstrap."""
     from dataclasses import asdict
 
     from regard.data.parallel import Parallel
     from regard.runs import evaluate as evaluation
 
-    data = Parallel(source, target, pairs, trees)
-    rows = evaluation.compare(runs, data, metrics=text_metrics(lowercase, tokenize), say=say)
+    data = Parallel(source, target, pairs, trees, columns)
+    metrics = text_metrics(lowercase, tokenize)
+    rows = evaluation.compare(runs, data, metrics=metrics, workers=workers, say=say)
     if json:
         print_json([asdict(row) for row in rows])
         return

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from regard.corpora import algorithms, grammar, listops
 from regard.errors import UsageError
+from regard.messages import unknown
 
 
 def _write_grammar(pairs: int, seed: int, folder: Path) -> None:
@@ -32,7 +33,7 @@ CORPORA: dict[str, Callable[[int, int, Path], None]] = {
 def write_corpus(name: str, folder: Path, pairs: int, seed: int = 1) -> None:
     """Write the named corpus, with this many training pairs, to a folder."""
     if name not in CORPORA:
-        raise UsageError(f"There is no corpus '{name}'; choose one of {', '.join(CORPORA)}.")
+        raise UsageError(unknown("corpus", name, CORPORA))
     try:
         CORPORA[name](pairs, seed, folder)
     except ValueError as error:

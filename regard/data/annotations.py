@@ -9,6 +9,7 @@ from typing import ClassVar, Optional
 
 from regard.data.line import Line
 from regard.errors import UsageError
+from regard.messages import counted
 
 Values = Sequence[int]
 
@@ -110,7 +111,8 @@ class DependencyTree(Annotation):
         """A line may have several roots, since it may hold several sentences."""
         if len(values) != words:
             raise UsageError(
-                f"{where} has {len(values):,} heads, but its source has {words:,} words: give one "
+                f"{where} has {counted(len(values), 'head')}, but its source has "
+                f"{counted(words, 'word')}: give one "
                 "head for each word between spaces."
             )
         for word, head in enumerate(values, 1):

@@ -72,10 +72,16 @@ def examine(pairs: Iterable[Pair]) -> Examination:
 
 def refuse_swapped(profile: Profile, pairs: Iterable[Pair], name: str) -> None:
     """Refuse files whose source looks like the training target and whose target like its source."""
+    if look_swapped(profile, pairs):
+        _refuse_swapped(name)
+
+
+def look_swapped(profile: Profile, pairs: Iterable[Pair]) -> bool:
+    """Whether the first 20,000 pairs are swapped in comparison with the profile."""
     examiner = Examiner()
     for pair in islice(pairs, _SAMPLE):
         examiner.add(pair)
-    examiner.refuse_swapped(profile, name)
+    return examiner.looks_swapped(profile)
 
 
 class Examiner:
@@ -92,7 +98,11 @@ class Examiner:
         return Examination(self._counts.profile(), tuple(self._counts.warnings()))
 
     def refuse_swapped(self, profile: Profile, name: str) -> None:
-        """Refuse pairs whose sides are swapped in comparison with the profile.
+        if self.looks_swapped(profile):
+            _refuse_swapped(name)
+
+    def looks_swapped(self, profile: Profile) -> bool:
+        """Whether the sides are swapped in comparison with the profile.
 
         Each side's words vote by log p(word | training target) - log p(word | training source), and
         both sides must be on the wrong one by a clear margin: where the sides share their words, as
@@ -100,13 +110,8 @@ class Examiner:
         """
         source, known_source = _leaning(profile, self._counts.source)
         target, known_target = _leaning(profile, self._counts.target)
-        if min(known_source, known_target) < _FEWEST_KNOWN:
-            return
-        if source > _MARGIN and target < -_MARGIN:
-            raise UsageError(
-                f"The source and target of {name} are swapped: their words are those of the other "
-                "side of the training data; give the files the other way round."
-            )
+        known = min(known_source, known_target) >= _FEWEST_KNOWN
+        return known and source > _MARGIN and target < -_MARGIN
 
 
 class Overlap:
@@ -131,6 +136,13 @@ class Overlap:
     @property
     def share(self) -> float:
         return sum(value in self._found for value in self._hashes) / max(len(self._hashes), 1)
+
+
+def _refuse_swapped(name: str) -> None:
+    raise UsageError(
+        f"The source and target of {name} are swapped: their words are those of the other side of "
+        "the training data; give the files the other way round."
+    )
 
 
 def _leaning(profile: Profile, words: Counter[str]) -> tuple[float, int]:

@@ -25,7 +25,7 @@ class Line(NamedTuple):
 
 
 class Pair(NamedTuple):
-    """A source and its target; `number` is their line in the file, counted from 1."""
+    """A source and its target; `number` counts all pairs of the files from 1, unusable ones too."""
 
     number: int
     source: Line

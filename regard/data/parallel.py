@@ -2,38 +2,61 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from pathlib import Path
 from typing import Optional, Union
 
 from regard.data.annotations import Annotation, DependencyTree, Kinds
-from regard.data.corpus import Pairs
+from regard.data.corpus import Beside, Pairs, Portion
+from regard.data.formats.base import Columns
+from regard.data.languages import Languages
 from regard.errors import UsageError
 
 PathLike = Union[str, Path]
+Paths = Union[PathLike, Sequence[PathLike]]
+"""One file, or several that are read one after the other."""
+
+_MAX_WEIGHT = 100
 
 
 @dataclass(frozen=True)
 class Parallel:
-    """Parallel text: two files of lines, or one TSV file of pairs; a language model's target alone.
+    """Parallel text: files of source and target lines, or files of pairs; a language model's target
+    alone.
 
-    `trees` is for models that read the dependency tree of each source line.
+    `trees` is for models that read the dependency tree of each source line. `columns` chooses
+    source and target in files of pairs, such as `en,sv`. `weights` has a number for each file, or
+    pair of files, of the training data: how many times an epoch has each of its pairs.
+    `languages` are the tags of source and target, such as ("en", "zh-Hant"); a run keeps those it
+    was trained on.
     """
 
-    source: Optional[PathLike] = None
-    target: Optional[PathLike] = None
-    pairs: Optional[PathLike] = None
-    trees: Optional[PathLike] = None
+    source: Optional[Paths] = None
+    target: Optional[Paths] = None
+    pairs: Optional[Paths] = None
+    trees: Optional[Paths] = None
+    columns: Optional[Union[str, Sequence[str]]] = None
+    weights: Optional[Union[str, Sequence[float]]] = None
+    languages: tuple[Optional[str], Optional[str]] = (None, None)
+
+    def __post_init__(self) -> None:
+        Languages.of(*self.languages)  # refuses what is not a tag
 
     def __bool__(self) -> bool:
         """Whether there is any file."""
-        paths = (self.source, self.target, self.pairs, self.trees)
-        return any(path is not None for path in paths)
+        return any(map(paths_of, (self.source, self.target, self.pairs, self.trees)))
 
     @property
-    def annotations(self) -> dict[type[Annotation], Path]:
-        """The files that annotate the source."""
-        return {} if self.trees is None else {DependencyTree: Path(self.trees)}
+    def annotations(self) -> dict[type[Annotation], tuple[Path, ...]]:
+        """The files that annotate the source, one for each file of it."""
+        trees = paths_of(self.trees)
+        return {DependencyTree: trees} if trees else {}
+
+    def beside(self, index: int = 0) -> Beside:
+        """The files that annotate one of the files of source."""
+        return {kind: paths[index] for kind, paths in self.annotations.items()}
 
     def only(self, kinds: Kinds) -> Parallel:
         """The same without the annotations that a model does not read."""
@@ -41,12 +64,18 @@ class Parallel:
 
     def open(self, part: str = "") -> Pairs:
         """`part` is the prefix of the options' names, such as "valid-", for errors."""
-        if self.pairs is not None and self.source is None and self.target is None:
-            return Pairs.of_tsv(Path(self.pairs), self.annotations)
-        if self.source is not None and self.target is not None and self.pairs is None:
-            return Pairs.of_files(Path(self.source), Path(self.target), self.annotations)
+        sources, targets, pairs = map(paths_of, (self.source, self.target, self.pairs))
+        if pairs and not sources and not targets:
+            return self._open([(path,) for path in pairs], part, holds_pairs=True)
+        if sources and targets and not pairs:
+            if len(sources) != len(targets):
+                raise UsageError(
+                    f"--{part}source is given {len(sources)} times but --{part}target "
+                    f"{len(targets)} times: give as many of each, in the same order."
+                )
+            return self._open(list(zip(sources, targets, strict=True)), part)
         raise UsageError(
-            f"Give both --{part}source and --{part}target, or one TSV file as --{part}pairs."
+            f"Give both --{part}source and --{part}target, or a file of pairs as --{part}pairs."
         )
 
     def open_for(self, reads_source: bool, kinds: Kinds, part: str = "") -> Pairs:
@@ -55,12 +84,58 @@ class Parallel:
         return self.open(part) if reads_source else self._open_target(part)
 
     def _open_target(self, part: str) -> Pairs:
-        """The lines of one file, each with an empty source."""
-        if self.target is None or self.source is not None or self.pairs is not None:
+        """The lines of target files, each with an empty source."""
+        targets = paths_of(self.target)
+        if not targets or paths_of(self.source) or paths_of(self.pairs):
             raise UsageError(
                 f"A language model reads no source: give its text as --{part}target alone."
             )
-        return Pairs.of_target(Path(self.target))
+        return self._open([(path,) for path in targets], part)
+
+    def _open(
+        self, files: Sequence[tuple[Path, ...]], part: str, holds_pairs: bool = False
+    ) -> Pairs:
+        if self.columns is not None and not holds_pairs:
+            raise UsageError(f"--{part}columns has no effect without --{part}pairs; remove it.")
+        if part:
+            self.refuse_weights()
+        if len(set(files)) < len(files):
+            twice = next(each for each in files if files.count(each) > 1)
+            raise UsageError(f"{twice[0]} is given twice: repeat its pairs with --weights instead.")
+        for kind, paths in self.annotations.items():
+            if len(paths) != len(files):
+                raise UsageError(
+                    f"--{part}{kind.option} is given {len(paths)} times for {len(files)} files: "
+                    "give one for each, in the same order."
+                )
+        columns = None if self.columns is None else Columns.of(self.columns, f"{part}columns")
+        weights = self._weights(len(files))
+        return Pairs(
+            [
+                Portion(each, self.beside(index), holds_pairs, columns, weights[index])
+                for index, each in enumerate(files)
+            ]
+        )
+
+    def _weights(self, count: int) -> tuple[Fraction, ...]:
+        if self.weights is None:
+            return (Fraction(1),) * count
+        given = self.weights.split(",") if isinstance(self.weights, str) else self.weights
+        try:
+            weights = tuple(Fraction(str(each).strip()) for each in given)
+        except (ValueError, ZeroDivisionError):
+            weights = ()
+        if len(weights) != count or not all(0 < each <= _MAX_WEIGHT for each in weights):
+            raise UsageError(
+                f"--weights needs one number above 0 and up to {_MAX_WEIGHT} for each of the "
+                f"{count} files, such as {','.join(['1', '3', '0.5', '2'][:count])}."
+            )
+        return weights
+
+    def refuse_weights(self) -> None:
+        """Weights say how often a pair is trained on, and nothing else."""
+        if self.weights is not None:
+            raise UsageError("Weights have an effect on training data only; remove them.")
 
     def check_read_by(self, kinds: Kinds, part: str = "") -> None:
         """Refuse files that lack an annotation the model reads, or have one that it does not."""
@@ -74,6 +149,13 @@ class Parallel:
                 raise UsageError(
                     f"This model does not read {kind.description}: remove --{part}{kind.option}."
                 )
+
+
+def paths_of(given: Optional[Paths]) -> tuple[Path, ...]:
+    """The files as paths, whether none, one or several were given."""
+    if given is None:
+        return ()
+    return (Path(given),) if isinstance(given, (str, Path)) else tuple(map(Path, given))
 
 
 NO_FILES = Parallel()

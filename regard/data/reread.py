@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import weakref
+from collections import deque
 from collections.abc import Iterator
 from contextlib import ExitStack
+from itertools import islice
 from tempfile import SpooledTemporaryFile
 from typing import Optional
 
-from regard.data.corpus import Pairs, Report
+from regard.data.corpus import Pairs, Portion, Report
 from regard.data.line import Line, Pair
 
 MAX_MEMORY = 1 << 28
@@ -38,6 +40,14 @@ class Reread:
             yield pair
 
     @property
+    def choices(self) -> dict[str, list[str]]:
+        """What was chosen of the files, or about them, besides their bytes; only what was given."""
+        columns = [str(each.columns) for each in self._pairs.portions if each.columns is not None]
+        weights = [str(each.weight) for each in self._pairs.portions]
+        given = {"columns": columns[:1], "weights": weights if set(weights) != {"1"} else []}
+        return {name: values for name, values in given.items() if values}
+
+    @property
     def report(self) -> Report:
         """What the first pass found."""
         assert self._pairs.report is not None
@@ -54,6 +64,27 @@ class Reread:
             for line in lines:
                 number, source, target = json.loads(line)
                 yield Pair(number, _line(source), _line(target))
+
+    def portions(self) -> Iterator[tuple[Portion, Iterator[Pair]]]:
+        """The pairs of each portion, of which not all have to be taken."""
+        pairs = iter(self)
+        for portion, kept in zip(self._pairs.portions, self.report.kept_of, strict=True):
+            own = islice(pairs, kept)
+            yield portion, own
+            deque(own, maxlen=0)
+
+    def weighted(self) -> Iterator[Pair]:
+        """What an epoch has: each pair as often as the weight of its files says.
+
+        Of a weight with a fraction, pairs spread evenly over the files make up for the fraction:
+        n pairs with the weight w are n * w in all, rounded up.
+        """
+        for portion, pairs in self.portions():
+            times, parts = portion.weight.as_integer_ratio()
+            for index, pair in enumerate(pairs):
+                copies = -(-(index + 1) * times // parts) + (-index * times // parts)
+                for _ in range(copies):
+                    yield pair
 
 
 def _line(values: tuple[str, Optional[list[int]]]) -> Line:

@@ -39,9 +39,15 @@ class BatchSettings(Settings):
     memory and sorted by length at a time.
     """
 
-    tokens: int = Field(default=4096, gt=0)
-    max_length: int = Field(default=256, gt=0)
-    window: int = Field(default=65536, gt=0)
+    tokens: int = Field(
+        default=4096, gt=0, description="Rows times the longest row of a batch, padding included."
+    )
+    max_length: int = Field(
+        default=256, gt=0, description="Pairs with more pieces than this on a side are skipped."
+    )
+    window: int = Field(
+        default=65536, gt=0, description="Pairs that are sorted by length at a time."
+    )
 
 
 class Store:

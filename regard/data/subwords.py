@@ -21,6 +21,7 @@ from regard.errors import UsageError
 
 _TRAINING_LINES = 1_000_000
 _TRAINING_LENGTH = 1_000
+_TRAINING_CHARACTERS = 10_000  # of one line; much more without spaces takes unigram minutes
 _SMALL_ALPHABET = 1_000
 _FEW_LINES = 64
 _WORD = re.compile("\u2581[^\u2581]*|[^\u2581]+")  # U+2581 stands for a space
@@ -210,7 +211,7 @@ def sample_evenly(lines: Iterable[str], limit: int = _TRAINING_LINES) -> list[st
 def _short(lines: Iterable[str]) -> Iterator[bytes]:
     """Split long lines: SentencePiece aborts the process at a word of 65,536 characters."""
     for line in lines:
-        for start in range(0, len(line), _TRAINING_LENGTH):
+        for start in range(0, min(len(line), _TRAINING_CHARACTERS), _TRAINING_LENGTH):
             yield utf8(line[start : start + _TRAINING_LENGTH])
 
 

@@ -28,10 +28,15 @@ class TokenizerSettings(Settings):
     arXiv:1804.10959).
     """
 
-    kind: Kind = "bpe"
-    vocabulary: int = Field(default=8000, gt=RESERVED)
-    joint: bool = True
-    sampling: float = Field(default=0.0, ge=0.0, lt=1.0)
+    kind: Kind = Field(default="bpe", description="How lines are segmented into pieces.")
+    vocabulary: int = Field(default=8000, gt=RESERVED, description="Largest number of pieces.")
+    joint: bool = Field(default=True, description="One vocabulary for source and target.")
+    sampling: float = Field(
+        default=0.0,
+        ge=0.0,
+        lt=1.0,
+        description="bpe, unigram: randomness of the segmentation in training; 0: none.",
+    )
 
     @field_validator("sampling")
     @classmethod

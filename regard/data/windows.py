@@ -7,6 +7,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from typing import Generic, Optional, TypeVar
 
+from regard.terminal import Count, uncounted
+
 Item = TypeVar("Item")
 Encoded = TypeVar("Encoded")
 Result = TypeVar("Result")
@@ -61,12 +63,17 @@ class Work(ABC, Generic[Item, Encoded, Result]):
 
 
 def in_windows(
-    work: Work[Item, Encoded, Result], items: Iterable[Item], size: int, tokens: int, empty: Result
+    work: Work[Item, Encoded, Result],
+    items: Iterable[Item],
+    size: int,
+    tokens: int,
+    empty: Result,
+    count: Count = uncounted,
 ) -> Iterator[Result]:
     """The result of each item, in order; `empty` for one that was left out.
 
     `size` items are read ahead and sorted by length; a group has at most `tokens`, padding
-    included.
+    included. `count` is told of each group that is done.
     """
     stream, first = iter(items), 0
     while window := list(islice(stream, size)):
@@ -74,9 +81,11 @@ def in_windows(
         lengths = [work.length(each) for each in encoded]
         groups = list(group_by_length(lengths, tokens, work.groups(len(window))))
         found = [empty] * len(window)
+        count(lengths.count(0))
         given = ([encoded[i] for i in group] for group in groups)
         for group, results in zip(groups, work.process(given), strict=True):
             for index, result in zip(group, results, strict=True):
                 found[index] = result
+            count(len(group))
         yield from found
         first += len(window)

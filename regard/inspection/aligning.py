@@ -6,20 +6,20 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from itertools import zip_longest
 from pathlib import Path
 from typing import Any, Optional
 
 import numpy as np
 from numpy.typing import NDArray
 
-from regard.data.corpus import annotate, read_plain
 from regard.data.line import Line, Sides
 from regard.data.parallel import Parallel
+from regard.data.text import read_plain
 from regard.data.words import Side
 from regard.errors import UsageError
 from regard.files import writing
 from regard.inspection.alignment import (
+    MIN_LINK_WEIGHT,
     MOMENTS,
     AttentionHeads,
     Method,
@@ -29,6 +29,7 @@ from regard.inspection.alignment import (
     find_method,
     links,
 )
+from regard.messages import counted
 from regard.metrics.alignment import (
     Gold,
     Links,
@@ -42,13 +43,21 @@ from regard.nn.captured import Attention
 from regard.predict import Predictor
 from regard.runs.folder import Run
 from regard.runs.load import load_predictor
+from regard.terminal import Count, uncounted
+
+_EMPTY = Line("")
 
 MOST_HEADS = 4
 """Heads whose mean is tried; each more costs a pass over all examples for every other head."""
 
 
 def align(
-    predictor: Predictor, pairs: Iterable[Sides], heads: AttentionHeads, method: Method
+    predictor: Predictor,
+    pairs: Iterable[Sides],
+    heads: AttentionHeads,
+    method: Method,
+    workers: int = 1,
+    count: Count = uncounted,
 ) -> Iterator[Links]:
     """Links (source word, target word) from 0 of each pair, in order; none where a side is empty.
 
@@ -59,7 +68,7 @@ def align(
         weights = heads.mean(attention.cross)
         return links(between_words(weights, source, target, heads.moment), method)
 
-    return predictor.attend(pairs, read, frozenset())
+    return predictor.attend(pairs, read, frozenset(), workers, count)
 
 
 @dataclass(frozen=True)
@@ -94,16 +103,29 @@ def choose(
     usable = [(example, i) for i, example in enumerate(examples) if example is not None]
     if not usable:
         raise UsageError("There is nothing to choose heads by: give pairs with text on both sides.")
-    names = usable[0][0].names
-    if not names:
+    if not usable[0][0].names:
         raise UsageError("This model has no attention to the source, so it aligns nothing.")
     known = None if gold is None else [gold[i] for _, i in usable]
+    return _best([example for example, _ in usable], method, known)
+
+
+def agreeing_heads(attention: Attention, source: Side, target: Side) -> AttentionHeads:
+    """The heads whose two directions agree most in one sentence; without words, the mean of all."""
+    if not attention.cross or min(len(source.words), len(target.words)) < 2:
+        return AttentionHeads()
+    return _best([_by_head(attention, source, target)], "grow-diag", None).best.heads
+
+
+def _best(
+    examples: Sequence[_Example], method: Method, gold: Optional[Sequence[Gold]]
+) -> ChosenHeads:
+    names = examples[0].names
 
     def error(moment: Moment, chosen: Sequence[int]) -> float:
-        means = [example.weights[moment][list(chosen)].mean(axis=0) for example, _ in usable]
-        if known is None:
+        means = [example.weights[moment][list(chosen)].mean(axis=0) for example in examples]
+        if gold is None:
             return _disagreement(means)
-        return error_rate([links(mean, method) for mean in means], known)
+        return error_rate([links(mean, method) for mean in means], gold)
 
     single = sorted(
         ((error(moment, [n]), n, moment) for moment in MOMENTS for n in range(len(names))),
@@ -132,7 +154,7 @@ class _Example:
     weights: dict[Moment, NDArray[Any]]
 
 
-def _by_head(attention: Attention, source: Side, target: Side) -> Optional[_Example]:
+def _by_head(attention: Attention, source: Side, target: Side) -> _Example:
     names = every_head(attention.cross)
     if not names:
         return _Example((), {})
@@ -142,9 +164,18 @@ def _by_head(attention: Attention, source: Side, target: Side) -> Optional[_Exam
 
 def _disagreement(weights: Sequence[NDArray[Any]]) -> float:
     """1 - the share of links that both directions have, over all sentences together."""
-    shared = sum(len(links(each, "intersection")) for each in weights)
+    shared = sum(_mutual(each) for each in weights)
     all_links = sum(sum(each.shape) for each in weights)
     return 1 - 2 * shared / all_links if all_links else 1.0
+
+
+def _mutual(weights: NDArray[Any]) -> int:
+    """How many links the intersection of both directions has."""
+    if not weights.size:
+        return 0
+    sources, targets = weights.argmax(axis=1), weights.argmax(axis=0)
+    rows = np.arange(len(weights))
+    return int(((targets[sources] == rows) & (weights[rows, sources] >= MIN_LINK_WEIGHT)).sum())
 
 
 EXAMPLES = 200
@@ -192,21 +223,21 @@ def heads_for(
 
 
 def read_pairs(data: Parallel) -> Iterator[tuple[Line, Line]]:
-    """Every source line with its target, the empty ones too, so that line numbers stay.
+    """Every pair, with empty lines for each that cannot be used, so that line numbers stay."""
+    pairs, number = data.open(), 0
+    for pair in pairs:
+        yield from ((_EMPTY, _EMPTY) for _ in range(number + 1, pair.number))
+        yield pair.lines
+        number = pair.number
+    assert pairs.report is not None
+    yield from ((_EMPTY, _EMPTY) for _ in range(number, pairs.report.read))
 
-    The files are those of a `source` and a `target`.
-    """
-    if data.source is None or data.target is None or data.pairs is not None:
-        raise UsageError("Words are aligned in two files of lines: give --source and --target.")
-    source, target = Path(data.source), Path(data.target)
-    lines = annotate(read_plain(source), data.annotations)
-    for number, (line, text) in enumerate(zip_longest(lines, read_plain(target)), 1):
-        if line is None or text is None:
-            ended = source if line is None else target
-            raise UsageError(
-                f"{ended} ends before line {number}: give as many lines in both files."
-            )
-        yield line, Line(text)
+
+def check_pairs(data: Parallel, say: Callable[[str], None]) -> None:
+    """Read everything once, and say what was found, before anything is aligned."""
+    data.refuse_weights()
+    for note in data.open().check().sentences():
+        say(note)
 
 
 @dataclass(frozen=True)
@@ -234,7 +265,8 @@ class GoldFile:
 def check_one_per_pair(gold: Sequence[Gold], pairs: Sequence[Sides]) -> None:
     if len(pairs) != len(gold):
         raise UsageError(
-            f"The gold has {len(gold)} lines for {len(pairs)} pairs: give one per pair."
+            f"The gold has {counted(len(gold), 'line')} for {counted(len(pairs), 'pair')}: "
+            "give one per pair."
         )
 
 
@@ -262,8 +294,10 @@ def score_run(
     """How well the attention of a run aligns given translations, beside gold alignments."""
     by, run = find_method(method), Run.open(path)
     data.check_read_by(run.config.annotations)
-    if data.source is None or data.target is None:
-        raise UsageError("Gold alignments need their lines: give --source and --target with them.")
+    if not data:
+        raise UsageError(
+            "Gold alignments need their lines: give --source and --target with them, or --pairs."
+        )
     known, pairs = gold.read(), list(read_pairs(data))
     check_one_per_pair(known, pairs)
     predictor = load_predictor(run, say=say)

@@ -17,10 +17,12 @@ from regard.data.line import Line, Text
 from regard.data.tokenizer import Tokenizer
 from regard.data.words import Side, merge
 from regard.errors import UsageError
+from regard.inspection.aligning import agreeing_heads
 from regard.inspection.alignment import AttentionHeads, Method, between_words, links
 from regard.inspection.attention import entropy
 from regard.inspection.search_tree import Node, Trace
 from regard.inspection.vectors import Neighbours, Part, PositionTable, neighbours, position_table
+from regard.messages import counted
 from regard.metrics.alignment import Links, pharaoh
 from regard.models.base import Model
 from regard.nn.captured import Attention, by_sentence, watch
@@ -52,6 +54,7 @@ class Look:
     text: str
     translation: str
     given: bool  # the target was given, not searched for
+    prefix: str  # what the target had to begin with
     source: Side
     target: Side
     read: Side
@@ -154,14 +157,17 @@ def look(
     text: Text,
     target: Optional[str] = None,
     attention_heads: Optional[AttentionHeads] = None,
+    prefix: Optional[str] = None,
 ) -> Look:
     """Look at how a sentence is translated, or how a given target is read with it.
 
-    A model that reads dependency trees is given a `Line` with its tree, as for translating. A
-    language model continues the text, and the look is at what it wrote.
+    With a prefix, the translation begins with it. A model that reads dependency trees is given a
+    `Line` with its tree, as for translating. A language model continues the text, and the look is
+    at what it wrote. Without `attention_heads`, words are aligned by the heads whose two directions
+    agree most in this sentence.
     """
     model, sides, line = predictor.model, predictor.tokenizers, Line.of(text).stripped()
-    source, tokens, nodes = _both(predictor, line, target)
+    source, tokens, nodes = _both(predictor, line, target, prefix)
     batch = Batch(Padded.of_rows([source]), Padded.of_rows([Row(tokens)]))
     written, attention = _read(model, sides.target, batch)
     source_side, target_side = Side.of(sides.source, source.ids), Side.of(sides.target, tokens)
@@ -171,6 +177,7 @@ def look(
         text=line.text,
         translation=sides.target.decode(tokens),
         given=target is not None,
+        prefix=(prefix or "").strip(),
         source=source_side,
         target=target_side,
         read=target_side.shifted(sides.target),
@@ -183,7 +190,7 @@ def look(
         positions=position_table(
             model, part, min(shown, model.length_limit or shown), _most_heads(attention)
         ),
-        attention_heads=attention_heads or AttentionHeads(),
+        attention_heads=attention_heads or agreeing_heads(attention, source_side, target_side),
     )
 
 
@@ -191,15 +198,20 @@ Ids = tuple[int, ...]
 
 
 def _both(
-    predictor: Predictor, line: Line, target: Optional[str]
+    predictor: Predictor, line: Line, target: Optional[str], prefix: Optional[str]
 ) -> tuple[Row, Ids, tuple[Node, ...]]:
     """The source, the ids of a target, given or found, and the search tree."""
     source, begun = Row(()), None
     if predictor.model.reads_source:
         (source,) = predictor.read_sources([line])
         _must_be_whole(source.ids, predictor.length_limit, "sentence")
+        begun = _encode(predictor, prefix, "prefix") if prefix and prefix.strip() else None
+    elif prefix is not None:
+        raise UsageError("A language model continues the text itself: give no prefix.")
     else:
         begun = _encode(predictor, line.text, "sentence")
+    if target is not None and prefix is not None:
+        raise UsageError("Give a target or what it begins with, not both.")
     if target is not None:
         return source, _encode(predictor, target, "target"), ()
     trace = Trace()
@@ -218,7 +230,8 @@ def _must_be_whole(ids: Sequence[int], longest: int, name: str) -> None:
         raise UsageError(f"There is no text in the {name}: give some to look at.")
     if len(ids) > longest:
         raise UsageError(
-            f"The {name} has {len(ids)} pieces, more than the {longest} read: shorten it."
+            f"The {name} has {counted(len(ids), 'piece')}, more than the {longest} read: "
+            "shorten it."
         )
 
 
@@ -228,8 +241,9 @@ def _search(
     """All hypotheses that were finished, best first, while the trace is told of each step."""
     begun = None if prefix is None else Padded.of([prefix])
     search = predictor.search.observed(trace)
-    limits = None if begun is None else search.limits(begun.lengths + 1)
-    given = Padded.of_rows([source]) if begun is None else Padded.of([[]])
+    limits, given = None, Padded.of_rows([source])
+    if begun is not None and not predictor.model.reads_source:
+        limits, given = search.limits(begun.lengths + 1), Padded.of([[]])
     found = predictor.model.generate(given, search, begun, limits)[0]
     if trace.totals and found[0].tokens and found[0].tokens not in trace.totals:
         raise UsageError("A shortlist renumbers tokens: use a predictor without one.")

@@ -6,12 +6,12 @@ import base64
 import hashlib
 import json
 import zlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from html import escape
 from importlib.resources import files
 from pathlib import Path
 from string import Template
-from typing import Any
+from typing import Any, Optional
 
 import numpy as np
 
@@ -23,26 +23,38 @@ from regard.inspection.vectors import Neighbours, PositionTable
 STEPS = 10000
 """Weights on the page are multiples of 1 / STEPS; `numbers.js` has the same constant."""
 
+STEPS_OF_MACHINE = "the steps, which read the source and then write the target"
+
 TITLES = {
     "cross": ["target to source", "the target attends …", "… to the source"],
     "encoder": ["within the source", "the source attends to itself", ""],
     "decoder": ["within the target", "the target attends to what it has read so far", ""],
-    "reads": ["read heads", "reading the source, then writing the target …", "… reads these slots"],
-    "writes": [
-        "write heads",
-        "reading the source, then writing the target …",
-        "… writes these slots",
-    ],
+    "reads": ["read heads", STEPS_OF_MACHINE, "the slots of the memory"],
+    "writes": ["write heads", STEPS_OF_MACHINE, "the slots of the memory"],
 }
 """Of each kind of attention: its button, and headings for what attends and what is attended to."""
 
-SCRIPTS = ("numbers.js", "drawing.js", "views.js", "tree.js", "look.js")
+SCRIPTS = (
+    "numbers.js",
+    "drawing.js",
+    "map.js",
+    "views.js",
+    "heads.js",
+    "tree.js",
+    "panels.js",
+    "editor.js",
+    "look.js",
+)
 
 
-def page(looks: Sequence[Look], title: str = "regard look") -> str:
-    """The whole page as text."""
-    data = {"title": title, "rule": RULE, "looks": [_pack(look) for look in looks]}
-    return document(title, ("look.css",), SCRIPTS, data)
+def page(
+    looks: Sequence[Look],
+    title: str = "regard look",
+    editable: Optional[Mapping[str, Any]] = None,
+) -> str:
+    """The whole page as text; with `editable`, one whose server answers what is typed."""
+    data = {"title": title, "rule": RULE, "looks": list(map(pack, looks)), "editable": editable}
+    return document(title, ("look.css",), SCRIPTS, data, live=editable is not None)
 
 
 def save_page(looks: Sequence[Look], path: Path, title: str = "regard look") -> None:
@@ -62,9 +74,13 @@ def document(
     styles: Sequence[str],
     scripts: Sequence[str],
     data: Any,
-    connect: str = "'none'",
+    live: bool = False,
 ) -> str:
-    """A page whose content security policy admits only our own styles and scripts, by hash."""
+    """A page whose content security policy admits only our own styles and scripts, by hash.
+
+    A live page may also ask the server that it came from.
+    """
+    connect = "'self'" if live else "'none'"
     style = "".join(_static(name) for name in styles)
     script = "".join(_static(name) for name in scripts)
     policy = (
@@ -94,12 +110,13 @@ def _hash(text: str) -> str:
     return f"sha256-{base64.b64encode(digest).decode('ascii')}"
 
 
-def _pack(look: Look) -> dict[str, Any]:
+def pack(look: Look) -> dict[str, Any]:
     """What the scripts read, as plain values."""
     return {
         "text": look.text,
         "translation": look.translation,
         "given": look.given,
+        "prefix": look.prefix,
         "log": round(look.log_probability, 4),
         "sides": {
             "source": _side(look.source),
@@ -128,7 +145,11 @@ def _pack(look: Look) -> dict[str, Any]:
             "target": _neighbours(look.target_neighbours),
         },
         "positions": None if look.positions is None else _positions(look.positions),
-        "heads": str(look.attention_heads),
+        "heads": {
+            "name": str(look.attention_heads),
+            "indices": look.attention_heads.indices,
+            "moment": look.attention_heads.moment,
+        },
     }
 
 

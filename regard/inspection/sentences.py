@@ -7,11 +7,15 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Optional, Union
 
-from regard.data.corpus import Beside, annotate, read_plain
+from regard.data.corpus import Beside, annotate
 from regard.data.line import Line
+from regard.data.parallel import Parallel
+from regard.data.text import read_plain
 from regard.errors import UsageError
 from regard.inspection.aligning import run_heads
 from regard.inspection.look import Look, look
+from regard.messages import counted
+from regard.predict import Predictor
 from regard.runs.folder import Run
 from regard.runs.load import load_predictor
 
@@ -22,7 +26,21 @@ Sentence = tuple[Line, Optional[str]]
 """A source and the target that is forced, if there is one."""
 
 
-def read_sentences(
+def sentences_for(
+    run: Run,
+    given: Union[str, Path, None],
+    targets: Union[str, Path, None],
+    trees: Optional[Path],
+) -> list[Sentence]:
+    """What to look at, with the annotations that the model reads."""
+    if given is None and trees is None:
+        return [_first_sentence(run)]
+    annotated = Parallel(trees=trees)
+    annotated.check_read_by(run.config.annotations)
+    return _read_sentences(given, targets, annotated.beside())
+
+
+def _read_sentences(
     given: Union[str, Path, None], targets: Union[str, Path, None], annotations: Beside
 ) -> list[Sentence]:
     """One sentence, or those of a file, each with its target if targets are given."""
@@ -32,7 +50,8 @@ def read_sentences(
         forced = list(read_plain(targets))
     if len(lines) != len(forced):
         raise UsageError(
-            f"{given} has {len(lines)} lines and {targets} has {len(forced)}: give as many."
+            f"{given} has {counted(len(lines), 'line')} and {targets} has {len(forced):,}: "
+            "give as many."
         )
     sentences = list(zip(annotate(lines, annotations), forced, strict=True))
     if not isinstance(given, Path):
@@ -43,14 +62,26 @@ def read_sentences(
     return filled
 
 
-def look_at_all(
-    run: Run, sentences: Sequence[Sentence], beam: Optional[int], say: Callable[[str], None]
-) -> list[Look]:
-    """A look at each sentence, aligned by the heads of the run if its model aligns."""
+def _first_sentence(run: Run) -> Sentence:
+    """A sentence of the validation data, to begin with; for a language model, its first words."""
+    (pair,) = run.validation_pairs(1)
+    if run.config.model.reads_source:
+        return pair.source, None
+    return Line(" ".join(pair.target.text.split()[:3])), None
+
+
+def load_for_looking(run: Run, beam: Optional[int], say: Callable[[str], None]) -> Predictor:
+    """The predictor of a run, with another beam size if one is given."""
     search = run.config.search
     if beam is not None:
         search = search.changed(beam=beam, best=1)
-    predictor = load_predictor(run, search, say=say)
+    return load_predictor(run, search, say=say)
+
+
+def look_at_all(
+    run: Run, predictor: Predictor, sentences: Sequence[Sentence], say: Callable[[str], None]
+) -> list[Look]:
+    """A look at each sentence, aligned by the heads of the run if its model aligns."""
     looks = [look(predictor, *each) for each in sentences]
     if looks[0].layers.cross:
         heads = run_heads(run, predictor, say)

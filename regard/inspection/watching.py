@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from http import HTTPStatus
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import Any, Optional
-from urllib.parse import parse_qs, urlsplit
+from typing import Any
 
-from regard.errors import RegardError
 from regard.files import write_text
+from regard.inspection.local_server import Answer, Request, Routes, serve
 from regard.inspection.page import as_json, document
+from regard.metrics.table import higher_is_better
 from regard.runs.folder import Run
 from regard.runs.snapshot import load_snapshots, snapshot_steps
 
-SCRIPTS = ("drawing.js", "watch.js")
-ADDRESS = "127.0.0.1"
-MAX_REQUESTS = 8
-"""Requests answered at once; further ones wait up to a second and are then told to retry."""
+STYLES = ("look.css", "watch.css")
+SCRIPTS = ("drawing.js", "map.js", "charts.js", "watch.js")
 
 MAX_POINTS = 1000
 """Points per curve; more could not be told apart."""
@@ -27,33 +23,34 @@ MAX_POINTS = 1000
 MAX_SNAPSHOTS = 60
 """Snapshots shown of a long run, evenly spread."""
 
-CONNECTION_TIMEOUT = 10.0
-"""Seconds before a silent connection is closed."""
+CURVES = ("loss", "rate", "tokens_per_second", "time")
+"""What is read from the records of training steps, where they have it."""
+
+Records = Sequence[dict[str, Any]]
+Table = dict[str, list[Any]]
+"""Columns of numbers, or None where a record lacks one."""
 
 
-def run_data(run: Run) -> dict[str, Any]:
-    """Curves and snapshots of a run as they are now."""
+def run_data(run: Run, since: int = -1) -> dict[str, Any]:
+    """Curves of a run as they are now, and its snapshots after step `since`."""
     known = version(run)  # read first, so that whatever arrives meanwhile is fetched next time
     records = list(run.journal)
     validations = [r for r in records if r["event"] == "validation"]
     trained = [r for r in records if r["event"] == "train"]
     names = [n for n in (validations[0] if validations else {}) if n not in ("event", "step")]
-    newest = max((r["step"] for r in records), default=0)
+    steps = [step for step in _spread(snapshot_steps(run)) if step > since]
     return {
         "title": f"regard watch: {run.path.name}",
         "kind": run.config.model.kind,
         "steps": run.steps,
-        "step": newest,
+        "step": max((r["step"] for r in records), default=0),
         "version": known,
-        "training": _thinned([[r["step"], r["loss"]] for r in trained if _number(r.get("loss"))]),
-        "validation": {
-            name: [[r["step"], r[name]] for r in validations if _number(r.get(name))]
-            for name in names
-        },
+        "training": _table(_thinned(trained), CURVES),
+        "validation": _table(validations, names),
+        "metric": run.config.training.metric,
+        "higher": higher_is_better(run.config.training.metric),
         "snapshots": [
-            each
-            for each in load_snapshots(run, _spread(snapshot_steps(run)))
-            if isinstance(each.get("sentences"), list)
+            each for each in load_snapshots(run, steps) if isinstance(each.get("sentences"), list)
         ],
     }
 
@@ -75,121 +72,50 @@ def _spread(steps: list[int]) -> list[int]:
     return [steps[round(index * (len(steps) - 1) / last)] for index in range(MAX_SNAPSHOTS)]
 
 
-def _number(value: Any) -> bool:
-    return isinstance(value, (int, float)) and abs(value) < float("inf")
+def _table(records: Records, names: Sequence[str]) -> Table:
+    """The columns of these names in which there is a number."""
+    found = {name: [_number(record.get(name)) for record in records] for name in names}
+    filled = {name: column for name, column in found.items() if any(v is not None for v in column)}
+    return {"step": [record["step"] for record in records], **filled}
 
 
-def _thinned(points: list[list[float]]) -> list[list[float]]:
-    every = -(-len(points) // MAX_POINTS) or 1
-    return points[::every]
+def _number(value: Any) -> Any:
+    usable = isinstance(value, (int, float)) and abs(value) < float("inf")
+    return value if usable else None
+
+
+def _thinned(records: Records) -> Records:
+    """At most about MAX_POINTS of them, the last included."""
+    every = -(-len(records) // MAX_POINTS) or 1
+    return list(reversed(list(reversed(records))[::every]))
 
 
 def watch_page(run: Run, live: bool) -> str:
     """The page as of now; a live one polls its server for updates."""
     data = {**run_data(run), "live": live}
-    connect = "'self'" if live else "'none'"
-    return document(str(data["title"]), ("look.css", "watch.css"), SCRIPTS, data, connect)
+    return document(str(data["title"]), STYLES, SCRIPTS, data, live)
 
 
 def save_watch_page(run: Run, path: Path) -> None:
     write_text(path, watch_page(run, live=False))
 
 
-def own_names(port: int) -> list[str]:
-    """Host headers we accept; browsers leave out port 80."""
-    names = [ADDRESS, "localhost"]
-    return [f"{name}:{port}" for name in names] + (names if port == 80 else [])
+def routes(run: Run) -> Routes:
+    """The page, and what is new for a page that has some of it."""
+
+    def page(request: Request) -> Answer:
+        return Answer(watch_page(run, live=True), "text/html")
+
+    def data(request: Request) -> Answer:
+        if request.query.get("known") == version(run):
+            return Answer("", "application/json", HTTPStatus.NO_CONTENT)
+        since = request.query.get("since", "")
+        new = run_data(run, int(since) if since.isascii() and since.isdigit() else -1)
+        return Answer(as_json({**new, "live": True}), "application/json")
+
+    return {"GET /": page, "GET /data": data}
 
 
-class _Server(ThreadingHTTPServer):
-    daemon_threads = True
-    request_queue_size = 16
-
-    def __init__(self, run: Run, port: int) -> None:
-        super().__init__((ADDRESS, port), _Handler)
-        self.run = run
-        self.slots = threading.BoundedSemaphore(MAX_REQUESTS)
-
-    def handle_error(self, request: Any, client_address: Any) -> None:
-        """Ignore browsers that disconnect."""
-
-
-class _Handler(BaseHTTPRequestHandler):
-    """Serves the page and its updates, to this machine only."""
-
-    server: _Server
-    server_version = "regard"
-    sys_version = ""
-    timeout = CONNECTION_TIMEOUT
-
-    def do_GET(self) -> None:
-        if not self.server.slots.acquire(timeout=1.0):
-            return self._answer(HTTPStatus.SERVICE_UNAVAILABLE, "text/plain", "Busy: try again.")
-        try:
-            return self._answer(*self._found())
-        finally:
-            self.server.slots.release()
-
-    def _found(self) -> tuple[HTTPStatus, str, str]:
-        # refuse other host names, which a foreign page could use to read ours (DNS rebinding)
-        if self.headers.get("Host") not in own_names(self.server.server_port):
-            return HTTPStatus.FORBIDDEN, "text/plain", "Unknown host."
-        try:
-            asked = urlsplit(self.path)
-        except ValueError:
-            return HTTPStatus.BAD_REQUEST, "text/plain", "Malformed address."
-        try:
-            return self._about(asked.path, parse_qs(asked.query).get("known"))
-        except Exception as error:  # such as a corrupt file: report it where the person is looking
-            return HTTPStatus.INTERNAL_SERVER_ERROR, "text/plain", str(error)
-
-    def _about(self, path: str, known: Optional[list[str]]) -> tuple[HTTPStatus, str, str]:
-        run = self.server.run
-        if path == "/":
-            return HTTPStatus.OK, "text/html", watch_page(run, live=True)
-        if path != "/data":
-            return HTTPStatus.NOT_FOUND, "text/plain", "Only / and /data exist."
-        if known == [version(run)]:
-            return HTTPStatus.NO_CONTENT, "application/json", ""
-        return HTTPStatus.OK, "application/json", as_json({**run_data(run), "live": True})
-
-    def _answer(self, status: HTTPStatus, kind: str, text: str) -> None:
-        body = text.encode("utf-8")
-        self.send_response(status)
-        self.send_header("Content-Type", f"{kind}; charset=utf-8")
-        self.send_header("Content-Length", str(len(body)))
-        self.send_header("X-Content-Type-Options", "nosniff")
-        self.send_header("Cache-Control", "no-store")
-        self.end_headers()
-        self.wfile.write(body)
-
-    def log_message(self, format: str, *arguments: Any) -> None:
-        """Keep the terminal quiet."""
-
-
-def start(run: Run, port: int) -> _Server:
-    """A server bound to its port; `serve_forever` starts answering."""
-    try:
-        return _Server(run, port)
-    except OSError as error:
-        reason = error.strerror or error
-        raise RegardError(
-            f"Cannot listen on port {port} ({reason}): give another --port."
-        ) from None
-
-
-def serve(run: Run, port: int, show: bool, say: Callable[[str], None]) -> None:
-    """Serve until Ctrl-C."""
-    server = start(run, port)
-    address = f"http://{ADDRESS}:{server.server_address[1]}/"
-    say(f"Watching {run.path} at {address} until Ctrl-C.")
-    if show:
-        import webbrowser
-
-        webbrowser.open(address)
-    try:
-        server.serve_forever()
-    except KeyboardInterrupt:
-        pass
-    finally:
-        server.server_close()
+def serve_watch(run: Run, port: int, show: bool, say: Callable[[str], None]) -> None:
+    """Serve the page until Ctrl-C."""
+    serve(routes(run), port, f"Watching {run.path}", show, say)

@@ -12,16 +12,19 @@ from pydantic import TypeAdapter
 from regard.config import check
 from regard.data.doctor import examine, refuse_swapped
 from regard.data.line import Line
-from regard.data.parallel import NO_FILES, Parallel, PathLike
+from regard.data.parallel import NO_FILES, Parallel, PathLike, paths_of
 from regard.data.tokenizer import TokenizerSettings
 from regard.errors import Interrupted, RegardError, UsageError
 from regard.files import write_json
 from regard.ladders.measure import Measurement, TestSet, fingerprint, measure
 from regard.ladders.report import VariantResult, write_report
 from regard.ladders.variants import ROWS, Variant, read_variants
+from regard.messages import counted
 from regard.metrics.text import TextMetrics
+from regard.processes.limit import worker_count
 from regard.recipes import Budget, Config
 from regard.runs.folder import Run
+from regard.runs.languages import metrics_of
 from regard.runs.train import train
 
 PLAIN = TextMetrics()
@@ -48,16 +51,18 @@ def ladder(
     are taken. The same call again trains and measures only what is not done yet. Trees are given to
     those variants that read them. A variant whose training fails is not measured.
     """
-    ladder = Ladder(
-        read_variants(variants),
-        Path(output),
-        data or NO_FILES,
-        valid or NO_FILES,
-        test or NO_FILES,
-        check(Budget, {"steps": steps, "epochs": epochs, "minutes": minutes}),
-        tuple(settings),
-        metrics,
-    )
+    budget = budget_of(steps, epochs, minutes)
+    given = (data or NO_FILES, valid or NO_FILES, test or NO_FILES)
+    asked = Ladder(read_variants(variants), Path(output), *given, budget, tuple(settings), metrics)
+    return run_ladder(asked, quiet, say)
+
+
+def budget_of(steps: Optional[int], epochs: Optional[float], minutes: Optional[float]) -> Budget:
+    return check(Budget, {"steps": steps, "epochs": epochs, "minutes": minutes})
+
+
+def run_ladder(ladder: Ladder, quiet: bool, say: Callable[[str], None]) -> list[VariantResult]:
+    """Train and measure what is not done yet, and write the table after each variant."""
     ladder.check()
     test_set = ladder.test_set(say)
     results: list[VariantResult] = []
@@ -90,9 +95,11 @@ class Ladder:
     budget: Budget
     settings: tuple[str, ...]
     metrics: TextMetrics
+    workers: Optional[int] = None  # that translate when a variant is measured
 
     def check(self) -> None:
         """Refuse what cannot be right before anything is trained."""
+        worker_count(self.workers)
         every = [
             *self.settings,
             *(setting for variant in self.variants for setting in variant.settings),
@@ -107,6 +114,8 @@ class Ladder:
                 raise UsageError(
                     f"{name} is a language model and translates nothing: leave it out."
                 )
+        if any(config.writes == "text" for config in configs.values()):
+            self.metrics.for_language(self.data.languages[1])
         seeds = {config.training.seed for config in configs.values()}
         if len(seeds) > 1 and not (self.valid or self.test):
             raise UsageError(
@@ -159,7 +168,9 @@ class Ladder:
             say(note)
         profile = examine(self.data.open("")).profile
         refuse_swapped(profile, usable, "the files to measure on")
-        return TestSet(usable, f"Measured on {len(usable):,} pairs of {_names(chosen)}{remark}")
+        return TestSet(
+            usable, f"Measured on {counted(len(usable), 'pair')} of {_names(chosen)}{remark}"
+        )
 
     def held_out(self, run: Run) -> TestSet:
         """Without any files to measure on, the pairs that the first variant did not train on.
@@ -173,7 +184,7 @@ class Ladder:
             sources = {
                 pair.texts: pair.source for pair in self.data.open("") if pair.texts in wanted
             }
-        origin = f"Measured on {len(held):,} pairs, held out of the training data: "
+        origin = f"Measured on {counted(len(held), 'pair')}, held out of the training data: "
         return TestSet(
             [pair._replace(source=sources.get(pair.texts, pair.source)) for pair in held],
             origin + WHY_NOT_TEST,
@@ -214,10 +225,11 @@ class Ladder:
         checkpoint = run.checkpoints(say).best()
         assert checkpoint is not None
         kept = _read_measurement(path)
-        if kept is not None and kept.fingerprint == fingerprint(checkpoint, test_set, self.metrics):
+        metrics = metrics_of(run, self.metrics, self.data)
+        if kept is not None and kept.fingerprint == fingerprint(checkpoint, test_set, metrics):
             return kept
         say(f"Measuring {variant.name}.")
-        measured = measure(run, test_set, self.metrics, say)
+        measured = measure(run, test_set, metrics, say, worker_count(self.workers))
         path.parent.mkdir(exist_ok=True)
         write_json(path, asdict(measured))
         return measured
@@ -228,10 +240,8 @@ class Ladder:
         done, every = len(results) - len(failed), len(self.variants)
         ((unit, amount),) = self.budget.model_dump(exclude_none=True).items()
         notes = [
-            f"All {every} variants are done."
-            if done == every
-            else f"{done} of {every} variants so far.",
-            f"Each was trained for {amount:,.10g} {unit} on {_names(self.data)}.",
+            _all_done(every) if done == every else f"{done} of {every} variants so far.",
+            f"Each was trained for {_amount(amount, unit)} on {_names(self.data)}.",
         ]
         if failed:
             notes.insert(1, f"Not trained: {', '.join(failed)}; the same command tries again.")
@@ -259,9 +269,17 @@ class Ladder:
 WHY_NOT_TEST = "it also chose the checkpoints, but no test files were given."
 
 
+def _all_done(variants: int) -> str:
+    return "The only variant is done." if variants == 1 else f"All {variants} variants are done."
+
+
+def _amount(amount: float, unit: str) -> str:
+    return f"{amount:,.10g} {unit.removesuffix('s') if amount == 1 else unit}"
+
+
 def _names(data: Parallel) -> str:
-    given = [path for path in (data.source, data.target, data.pairs) if path is not None]
-    return " and ".join(Path(path).name for path in given)
+    given = [path for paths in (data.source, data.target, data.pairs) for path in paths_of(paths)]
+    return " and ".join(path.name for path in given)
 
 
 def _read_measurement(path: Path) -> Optional[Measurement]:

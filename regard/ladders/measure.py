@@ -20,13 +20,13 @@ from regard.config import override
 from regard.data.line import Line, Pair
 from regard.data.store import Batches
 from regard.data.tokenizers import Tokenizers
+from regard.messages import counted
 from regard.metrics.base import Metric, Score
 from regard.metrics.perplexity import piece_perplexity, word_perplexity
 from regard.metrics.table import metrics_for
 from regard.metrics.text import TextMetrics
 from regard.nn.fast.prepare import prepare_for_search
 from regard.predict import BATCH_TOKENS, Predictor
-from regard.processes.cores import cores
 from regard.runs.folder import Run
 from regard.runs.load import load_model
 from regard.training.checkpoint import Checkpoint
@@ -137,7 +137,11 @@ def fingerprint(checkpoint: Checkpoint, test_set: TestSet, metrics: TextMetrics)
 
 
 def measure(
-    run: Run, test_set: TestSet, metrics: TextMetrics, say: Callable[[str], None]
+    run: Run,
+    test_set: TestSet,
+    metrics: TextMetrics,
+    say: Callable[[str], None],
+    workers: int = 1,
 ) -> Measurement:
     """Every number of a trained run, on a test set with the annotations that it reads."""
     model, checkpoint = load_model(run, say)
@@ -147,11 +151,11 @@ def measure(
     greedy, wide = search.quick(), override(search, [f"beam={BEAM}", "best=1"])
     draft, translate, timed = (
         Predictor(
-            model, sides, each, tokens, run.config.length_limit, workers, run.config.annotations
+            model, sides, each, tokens, run.config.length_limit, processes, run.config.annotations
         )
-        for each, tokens, workers in (
-            (greedy, BATCH_TOKENS, cores()),
-            (wide, BATCH_TOKENS, cores()),
+        for each, tokens, processes in (
+            (greedy, BATCH_TOKENS, workers),
+            (wide, BATCH_TOKENS, workers),
             (greedy, UNLIMITED_TOKENS, 1),
         )
     )
@@ -160,7 +164,7 @@ def measure(
     best = metric.score(test_set.texts, outputs, test_set.references)
     by_piece, by_word = _perplexities(translate, test_set)
     if translate.truncated:
-        say(f"Truncated some long lines to their first {translate.length_limit} pieces.")
+        say(f"Truncated some long lines to the first {counted(translate.length_limit, 'piece')}.")
     steps = run.checkpoints(say).steps()[-1]
     speed, minutes = _training_time(run, sides, steps)
     single, batched = _decoding_speeds(timed, test_set)

@@ -13,6 +13,7 @@ from regard.drawing.ladder import Bar, ladder_svg, save_ladder
 from regard.files import write_json, write_text
 from regard.ladders.measure import BEAM, TIMING_BATCH, Estimate, Measurement
 from regard.ladders.variants import Variant
+from regard.messages import counted
 
 STYLE = """
 :root{color-scheme:light dark}
@@ -131,7 +132,7 @@ def _cells(result: VariantResult) -> list[str]:
 def _lengths(title: str, measured: Sequence[tuple[str, Measurement]]) -> Table:
     """All variants are measured on the same lines, so the buckets are the same."""
     buckets = measured[0][1].by_length
-    head = ["variant", *(f"{each.range} ({each.lines:,} lines)" for each in buckets)]
+    head = ["variant", *(f"{each.range} ({counted(each.lines, 'line')})" for each in buckets)]
     rows = ([name, *(str(each.score) for each in found.by_length)] for name, found in measured)
     return Table(f"{title} by number of source words", [head, *rows])
 

@@ -46,27 +46,28 @@ class Metric(ABC):
 
     @abstractmethod
     def statistics(
-        self, sources: Sequence[str], outputs: Sequence[str], references: Sequence[str]
+        self, sources: Sequence[str], outputs: Sequence[str], *references: Sequence[str]
     ) -> Statistics:
-        """(lines, k), for each line."""
+        """(lines, k), for each line; there may be several references, each a text of all lines."""
 
     @abstractmethod
     def from_statistics(self, total: NDArray[np.float64]) -> float:
         """The value of a corpus whose statistics sum to `total` (k,)."""
 
     @abstractmethod
-    def signature(self, resamples: int) -> str:
-        """How the value was computed, and from how many resamples its interval (0: it has none)."""
+    def signature(self, resamples: int, references: int = 1) -> str:
+        """How the value was computed: from how many resamples its interval (0: it has none), and
+        beside how many references."""
 
     def score(
-        self, sources: Sequence[str], outputs: Sequence[str], references: Sequence[str]
+        self, sources: Sequence[str], outputs: Sequence[str], *references: Sequence[str]
     ) -> Score:
         """The value over all lines; a single line has no confidence interval."""
-        found = self.statistics(sources, outputs, references)
+        found = self.statistics(sources, outputs, *references)
         resamples = self.resamples if len(found) > 1 else 0
         return Score(
             self.label,
             self.from_statistics(found.sum(axis=0)),
-            self.signature(resamples),
+            self.signature(resamples, len(references)),
             margin(self.from_statistics, found, resamples) if resamples else None,
         )

@@ -17,7 +17,8 @@ class SymbolError(Metric):
     """Wrong symbols per 100 symbols of the references; a symbol is a word.
 
     Symbols are compared position by position, so that all that follows a missing or an added symbol
-    is likely to be wrong. A position that only one of the two sides has is an error too.
+    is likely to be wrong. A position that only one of the two sides has is an error too. Of several
+    references, the one with the fewest errors counts.
     """
 
     name, label, higher = "symbol_error", "symbol error", False
@@ -27,12 +28,12 @@ class SymbolError(Metric):
         self.lowercase = settings.lowercase
 
     def statistics(
-        self, sources: Sequence[str], outputs: Sequence[str], references: Sequence[str]
+        self, sources: Sequence[str], outputs: Sequence[str], *references: Sequence[str]
     ) -> Statistics:
         """(lines, 2): errors, and symbols of the reference."""
         counts = [
-            _errors(self._symbols(output), self._symbols(reference))
-            for output, reference in zip(outputs, references, strict=True)
+            min(_errors(self._symbols(output), self._symbols(each)) for each in right)
+            for output, *right in zip(outputs, *references, strict=True)
         ]
         return np.array(counts, dtype=np.float64).reshape(-1, 2)
 
@@ -40,10 +41,10 @@ class SymbolError(Metric):
         errors, symbols = total.tolist()
         return 100 * (errors / symbols) if symbols else 0.0
 
-    def signature(self, resamples: int) -> str:
+    def signature(self, resamples: int, references: int = 1) -> str:
         case = "lc" if self.lowercase else "mixed"
         drawn = f"bs:{resamples}|seed:{SEED}|" if resamples else ""
-        return f"nrefs:1|{drawn}case:{case}|by:position|version:regard-{__version__}"
+        return f"nrefs:{references}|{drawn}case:{case}|by:position|version:regard-{__version__}"
 
     def _symbols(self, text: str) -> list[str]:
         return (text.lower() if self.lowercase else text).split()

@@ -29,6 +29,7 @@ LOSS = "loss"
 """Chooses checkpoints by the validation loss, without decoding anything."""
 
 DEFAULT = TextMetrics()
+QUICK = TextMetrics(bootstrap=0)
 
 
 def metrics_for(
@@ -50,10 +51,14 @@ def higher_is_better(name: str) -> bool:
 
 
 def quick_score(
-    name: str, sources: Sequence[str], outputs: Sequence[str], references: Sequence[str]
+    name: str,
+    sources: Sequence[str],
+    outputs: Sequence[str],
+    references: Sequence[str],
+    settings: TextMetrics = QUICK,
 ) -> float:
     """One number during training, without a confidence interval."""
-    return METRICS[name](TextMetrics(bootstrap=0)).score(sources, outputs, references).value
+    return METRICS[name](settings).score(sources, outputs, references).value
 
 
 def _known(name: str) -> str:

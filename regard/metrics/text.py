@@ -5,37 +5,79 @@ from __future__ import annotations
 import re
 from abc import abstractmethod
 from collections.abc import Sequence
-from typing import Any
+from typing import Annotated, Any, Literal, Optional
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import Field, model_validator
+from pydantic import AfterValidator, Field
 
 from regard import __version__
 from regard.config import Settings
+from regard.errors import UsageError
 from regard.metrics.base import Metric, Statistics
 from regard.metrics.bootstrap import SEED
+
+Tokenizer = Literal["13a", "none", "intl", "char", "zh", "ja-mecab", "ko-mecab"]
+DEFAULT_TOKENIZER: Tokenizer = "13a"
+TOKENIZER_OF: dict[str, Tokenizer] = {
+    "zh": "zh",
+    "cmn": "zh",
+    "yue": "zh",
+    "ja": "ja-mecab",
+    "ko": "ko-mecab",
+}
+"""For languages whose words are not separated by spaces, or not by spaces alone."""
+
+
+def tokenizer_for(language: Optional[str]) -> Tokenizer:
+    """sacreBLEU's tokenizer for a language, by its tag."""
+    return TOKENIZER_OF.get((language or "").split("-")[0].lower(), DEFAULT_TOKENIZER)
+
+
+def installed(tokenizer: Tokenizer) -> bool:
+    """Whether the package that a tokenizer needs is there."""
+    from sacrebleu.metrics import BLEU
+
+    try:
+        BLEU(tokenize=tokenizer)
+    except (RuntimeError, ImportError):
+        return False
+    return True
+
+
+def package(tokenizer: Tokenizer) -> str:
+    """The command that installs what a tokenizer needs."""
+    return f"pip install 'sacrebleu[{tokenizer.partition('-')[0]}]'"
+
+
+def _check_installed(tokenizer: Optional[Tokenizer]) -> Optional[Tokenizer]:
+    if tokenizer is not None and "-" in tokenizer and not installed(tokenizer):
+        raise ValueError(f"it is not installed; run {package(tokenizer)}")
+    return tokenizer
 
 
 class TextMetrics(Settings):
     """How text is compared; the defaults are sacreBLEU's own, except that TER heeds case."""
 
-    lowercase: bool = False
-    tokenize: str = Field(default="13a", pattern="^(13a|none|intl|char|zh|ja-mecab|ko-mecab)$")
-    bootstrap: int = Field(default=1000, ge=0)  # resamples for the confidence interval; 0: none
+    lowercase: bool = Field(default=False, description="Ignore case when scoring.")
+    tokenize: Annotated[Optional[Tokenizer], AfterValidator(_check_installed)] = Field(
+        default=None, description="sacreBLEU's tokenizer for BLEU; null: by the target language."
+    )
+    bootstrap: int = Field(
+        default=1000, ge=0, description="Resamples for the confidence interval; 0: no interval."
+    )
 
-    @model_validator(mode="after")
-    def _can_tokenize(self) -> TextMetrics:
-        language, _, needs_package = self.tokenize.partition("-")
-        if needs_package:
-            try:
-                Bleu(self)
-            except RuntimeError:
-                raise ValueError(
-                    f"the tokenizer {self.tokenize} is not installed; "
-                    f"run 'pip install sacrebleu[{language}]'"
-                ) from None
-        return self
+    def for_language(self, language: Optional[str]) -> TextMetrics:
+        """With the tokenizer that a target language needs, unless one was chosen."""
+        if self.tokenize is not None:
+            return self
+        tokenizer = tokenizer_for(language)
+        if not installed(tokenizer):
+            raise UsageError(
+                f"BLEU of '{language}' text needs the tokenizer {tokenizer}: run "
+                f"{package(tokenizer)}, or give --tokenize char."
+            )
+        return self.changed(tokenize=tokenizer)
 
 
 class SacreMetric(Metric):
@@ -53,16 +95,16 @@ class SacreMetric(Metric):
         """sacreBLEU's own object."""
 
     def statistics(
-        self, sources: Sequence[str], outputs: Sequence[str], references: Sequence[str]
+        self, sources: Sequence[str], outputs: Sequence[str], *references: Sequence[str]
     ) -> Statistics:
-        found = self._metric._extract_corpus_statistics(list(outputs), [list(references)])
+        found = self._metric._extract_corpus_statistics(list(outputs), list(map(list, references)))
         return np.array(found, dtype=np.float64)
 
     def from_statistics(self, total: NDArray[np.float64]) -> float:
         return float(self._metric._compute_score_from_stats(total.tolist()).score)
 
-    def signature(self, resamples: int) -> str:
-        self._metric.num_refs = 1
+    def signature(self, resamples: int, references: int = 1) -> str:
+        self._metric.num_refs = references
         self._metric.n_bootstrap = resamples or None
         self._metric.seed = SEED if resamples else None
         return str(self._metric.get_signature())
@@ -76,10 +118,11 @@ class Bleu(SacreMetric):
     def _make(self, settings: TextMetrics) -> Any:
         from sacrebleu.metrics import BLEU
 
+        tokenizer = settings.tokenize or DEFAULT_TOKENIZER
         return BLEU(
             lowercase=settings.lowercase,
-            tokenize=settings.tokenize,
-            force=settings.tokenize == "none",  # such text is meant to be tokenised already
+            tokenize=tokenizer,
+            force=tokenizer == "none",  # such text is meant to be tokenised already
         )
 
 
@@ -106,7 +149,7 @@ class EditRate(SacreMetric):
 
 
 class ExactMatch(Metric):
-    """The percentage of outputs that equal their reference, apart from white space."""
+    """The percentage of outputs that equal one of their references, apart from white space."""
 
     name, label, higher = "exact", "exact", True
 
@@ -115,12 +158,12 @@ class ExactMatch(Metric):
         self.lowercase = settings.lowercase
 
     def statistics(
-        self, sources: Sequence[str], outputs: Sequence[str], references: Sequence[str]
+        self, sources: Sequence[str], outputs: Sequence[str], *references: Sequence[str]
     ) -> Statistics:
         """(lines, 2): whether the line matches, and 1."""
         hits = [
-            (self._normalise(output) == self._normalise(reference), 1)
-            for output, reference in zip(outputs, references, strict=True)
+            (self._normalise(output) in map(self._normalise, right), 1)
+            for output, *right in zip(outputs, *references, strict=True)
         ]
         return np.array(hits, dtype=np.float64).reshape(-1, 2)
 
@@ -128,10 +171,10 @@ class ExactMatch(Metric):
         hits, lines = total.tolist()
         return 100 * (hits / lines) if lines else 0.0
 
-    def signature(self, resamples: int) -> str:
+    def signature(self, resamples: int, references: int = 1) -> str:
         case = "lc" if self.lowercase else "mixed"
         drawn = f"bs:{resamples}|seed:{SEED}|" if resamples else ""
-        return f"nrefs:1|{drawn}case:{case}|space:folded|version:regard-{__version__}"
+        return f"nrefs:{references}|{drawn}case:{case}|space:folded|version:regard-{__version__}"
 
     def _normalise(self, text: str) -> str:
         text = re.sub(r"\s+", " ", text).strip()

@@ -25,6 +25,12 @@ Writes = Literal["text", "tags", "label", "indices"]
 """What the targets of a family are: text, one tag per source word, one label, or indices of source
 positions."""
 
+# Descriptions of settings that most families have.
+KIND = "The family of the model."
+LAYERS = "Layers of the encoder."
+DECODER_LAYERS = "Layers of the decoder; null: as many as the encoder."
+TYING = "Embeddings that are shared: none, those of the target with the output, or all three."
+
 
 class Family(Settings, ABC):
     """What the settings of every family of models can be asked."""

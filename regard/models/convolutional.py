@@ -12,7 +12,16 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from regard.data.batch import Padded
-from regard.models.base import Decoder, Encoder, EncoderDecoder, Family
+from regard.models.base import (
+    DECODER_LAYERS,
+    KIND,
+    LAYERS,
+    TYING,
+    Decoder,
+    Encoder,
+    EncoderDecoder,
+    Family,
+)
 from regard.nn.attention import additive_mask
 from regard.nn.blocks import Embedding
 from regard.nn.convolution import (
@@ -36,16 +45,20 @@ class ConvolutionalConfig(Family):
     `kernel` is the number of positions that a convolution sees.
     """
 
-    kind: Literal["convolutional"] = "convolutional"
-    layers: int = Field(default=5, ge=1)
-    decoder_layers: Optional[int] = Field(default=None, ge=1)  # None: as many as the encoder
-    width: int = Field(default=128, ge=2)
-    kernel: int = Field(default=3, ge=1)
-    position: Literal["learned", "sinusoidal"] = "learned"
-    max_length: int = Field(default=1024, ge=1)  # for learned positions only
-    tying: Tying = "all"
-    dropout: float = Field(default=0.2, ge=0, lt=1)
-    smoothing: float = Field(default=0.1, ge=0, lt=1)
+    kind: Literal["convolutional"] = Field(default="convolutional", description=KIND)
+    layers: int = Field(default=5, ge=1, description=LAYERS)
+    decoder_layers: Optional[int] = Field(default=None, ge=1, description=DECODER_LAYERS)
+    width: int = Field(default=128, ge=2, description="Size of the hidden vectors.")
+    kernel: int = Field(default=3, ge=1, description="Positions that a convolution sees; odd.")
+    position: Literal["learned", "sinusoidal"] = Field(
+        default="learned", description="How positions are encoded."
+    )
+    max_length: int = Field(
+        default=1024, ge=1, description="Most positions, for learned positions only."
+    )
+    tying: Tying = Field(default="all", description=TYING)
+    dropout: float = Field(default=0.2, ge=0, lt=1, description="Dropout probability.")
+    smoothing: float = Field(default=0.1, ge=0, lt=1, description="Label smoothing.")
 
     @model_validator(mode="after")
     def _fits(self) -> ConvolutionalConfig:
@@ -167,17 +180,23 @@ class ByteNetConfig(Family):
     targets of short lines differ more in length.
     """
 
-    kind: Literal["bytenet"] = "bytenet"
-    layers: int = Field(default=10, ge=1)
-    decoder_layers: Optional[int] = Field(default=None, ge=1)  # None: as many as the encoder
-    width: int = Field(default=224, ge=2)
-    kernel: int = Field(default=3, ge=3)
-    cycle: int = Field(default=5, ge=1, le=16)
-    stretch: float = Field(default=1.2, ge=1)
-    extra: int = Field(default=10, ge=0)
-    tying: Tying = "all"
-    dropout: float = Field(default=0.1, ge=0, lt=1)
-    smoothing: float = Field(default=0.1, ge=0, lt=1)
+    kind: Literal["bytenet"] = Field(default="bytenet", description=KIND)
+    layers: int = Field(default=10, ge=1, description="Blocks of the encoder.")
+    decoder_layers: Optional[int] = Field(
+        default=None, ge=1, description="Blocks of the decoder; null: as many as the encoder."
+    )
+    width: int = Field(default=224, ge=2, description="Size of the hidden vectors; even.")
+    kernel: int = Field(default=3, ge=3, description="Positions that a convolution sees; odd.")
+    cycle: int = Field(
+        default=5, ge=1, le=16, description="Blocks after which the dilation starts at 1 again."
+    )
+    stretch: float = Field(
+        default=1.2, ge=1, description="Target positions that are unfolded per source piece."
+    )
+    extra: int = Field(default=10, ge=0, description="Target positions on top of these.")
+    tying: Tying = Field(default="all", description=TYING)
+    dropout: float = Field(default=0.1, ge=0, lt=1, description="Dropout probability.")
+    smoothing: float = Field(default=0.1, ge=0, lt=1, description="Label smoothing.")
 
     @model_validator(mode="after")
     def _fits(self) -> ByteNetConfig:

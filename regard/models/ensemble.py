@@ -15,7 +15,7 @@ from torch import Tensor
 
 from regard.data.annotations import Kinds
 from regard.data.batch import Padded
-from regard.models.base import Decoder, Encoder, EncoderDecoder, Family
+from regard.models.base import KIND, Decoder, Encoder, EncoderDecoder, Family
 from regard.models.convolutional import ByteNetConfig, ConvolutionalConfig
 from regard.models.recurrent import RecurrentConfig
 from regard.models.transformer import TransformerConfig
@@ -35,9 +35,12 @@ class EnsembleConfig(Family):
     What one of them has memorised the others have not, so their mean is right more often.
     """
 
-    kind: Literal["ensemble"] = "ensemble"
-    members: int = Field(default=2, ge=2, le=16)
-    member: Annotated[Member, Field(discriminator="kind")] = TransformerConfig()
+    kind: Literal["ensemble"] = Field(default="ensemble", description=KIND)
+    members: int = Field(default=2, ge=2, le=16, description="Number of models.")
+    member: Annotated[Member, Field(discriminator="kind")] = Field(
+        default=TransformerConfig(),
+        description="The model that each of them is, with the settings of its kind.",
+    )
 
     @property
     def annotations(self) -> Kinds:

@@ -10,7 +10,7 @@ from pydantic import Field, model_validator
 from torch import Tensor, nn
 
 from regard.data.batch import Padded
-from regard.models.base import Decoder, Encoder, EncoderDecoder, Family
+from regard.models.base import KIND, Decoder, Encoder, EncoderDecoder, Family
 from regard.models.causal import CausalDecoder, CausalShared, Read
 from regard.nn.attention import KeysValues
 from regard.nn.blocks import BlockConfig, Embedding, SelfLayer
@@ -42,12 +42,20 @@ ATTENTION_ONLY = (
 class LanguageConfig(BlockConfig, Family):
     """By default a Transformer's decoder without a source; `cell` makes it recurrent."""
 
-    kind: Literal["language"] = "language"
-    cell: Literal["attention", "rnn", "gru", "lstm"] = "attention"
-    layers: int = Field(default=4, ge=1)
-    mixers: tuple[MixerKind, ...] = Field(default=("full",), min_length=1)  # alternating
-    tying: Literal["none", "target"] = "target"
-    smoothing: float = Field(default=0.0, ge=0, lt=1)  # above 0 the perplexity gets worse
+    kind: Literal["language"] = Field(default="language", description=KIND)
+    cell: Literal["attention", "rnn", "gru", "lstm"] = Field(
+        default="attention", description="Causal self-attention, or a recurrent cell."
+    )
+    layers: int = Field(default=4, ge=1, description="Number of layers.")
+    mixers: tuple[MixerKind, ...] = Field(
+        default=("full",), min_length=1, description="Mixers, repeated over the layers."
+    )
+    tying: Literal["none", "target"] = Field(
+        default="target", description="target: input and output share their embeddings."
+    )
+    smoothing: float = Field(
+        default=0.0, ge=0, lt=1, description="Label smoothing; above 0 the perplexity gets worse."
+    )
 
     @model_validator(mode="after")
     def _fits(self) -> LanguageConfig:

@@ -10,7 +10,16 @@ from pydantic import Field, model_validator
 from torch import Tensor, nn
 
 from regard.data.batch import Padded
-from regard.models.base import Decoder, Encoder, EncoderDecoder, Family
+from regard.models.base import (
+    DECODER_LAYERS,
+    KIND,
+    LAYERS,
+    TYING,
+    Decoder,
+    Encoder,
+    EncoderDecoder,
+    Family,
+)
 from regard.nn.blocks import Embedding
 from regard.nn.dropout import Dropout
 from regard.nn.embedding import Tying, share_embeddings
@@ -32,19 +41,27 @@ AttentionTiming = Literal["none", "before", "after"]
 class RecurrentConfig(Family):
     """By default a bidirectional LSTM with Bahdanau's attention."""
 
-    kind: Literal["recurrent"] = "recurrent"
-    cell: CellKind = "lstm"
-    direction: Direction = "both"
-    layers: int = Field(default=1, ge=1, le=4)
-    decoder_layers: Optional[int] = Field(default=None, ge=1, le=4)  # None: as many as the encoder
-    residual: bool = False  # around each layer above the first
-    attention: AttentionTiming = "before"
-    score: ScoreKind = "additive"  # of the attention, if there is one
-    input_feeding: bool = False  # attention=after: its result enters the next step
-    width: int = Field(default=256, ge=2)
-    tying: Tying = "all"
-    dropout: float = Field(default=0.2, ge=0, lt=1)
-    smoothing: float = Field(default=0.1, ge=0, lt=1)
+    kind: Literal["recurrent"] = Field(default="recurrent", description=KIND)
+    cell: CellKind = Field(default="lstm", description="Recurrent cell.")
+    direction: Direction = Field(default="both", description="How the encoder reads the source.")
+    layers: int = Field(default=1, ge=1, le=4, description=LAYERS)
+    decoder_layers: Optional[int] = Field(default=None, ge=1, le=4, description=DECODER_LAYERS)
+    residual: bool = Field(
+        default=False, description="Residual connections around each layer above the first."
+    )
+    attention: AttentionTiming = Field(
+        default="before",
+        description="When the decoder attends to the source: never (one fixed vector), before "
+        "each step (Bahdanau) or after it (Luong).",
+    )
+    score: ScoreKind = Field(default="additive", description="How attention scores are computed.")
+    input_feeding: bool = Field(
+        default=False, description="With attention=after: its result enters the next step."
+    )
+    width: int = Field(default=256, ge=2, description="Size of the hidden vectors.")
+    tying: Tying = Field(default="all", description=TYING)
+    dropout: float = Field(default=0.2, ge=0, lt=1, description="Dropout probability.")
+    smoothing: float = Field(default=0.1, ge=0, lt=1, description="Label smoothing.")
 
     @model_validator(mode="after")
     def _fits(self) -> RecurrentConfig:

@@ -11,7 +11,15 @@ from torch import Tensor, nn
 
 from regard.data.annotations import DependencyTree, Kinds
 from regard.data.batch import Padded
-from regard.models.base import Encoder, EncoderDecoder, Family
+from regard.models.base import (
+    DECODER_LAYERS,
+    KIND,
+    LAYERS,
+    TYING,
+    Encoder,
+    EncoderDecoder,
+    Family,
+)
 from regard.models.causal import CausalDecoder, CausalShared, Read
 from regard.nn.attention import KeysValues
 from regard.nn.blocks import BlockConfig, DecoderLayer, Placement, SelfLayer
@@ -32,14 +40,20 @@ class TransformerConfig(BlockConfig, Family):
     full.
     """
 
-    kind: Literal["transformer"] = "transformer"
-    layers: int = Field(default=4, ge=1)
-    decoder_layers: Optional[int] = Field(default=None, ge=1)  # None: as many as the encoder
-    mixers: tuple[MixerKind, ...] = Field(default=("full",), min_length=1)
-    decoder_mixers: tuple[MixerKind, ...] = Field(default=("full",), min_length=1)
-    norm: Placement = "post"
-    tying: Tying = "all"
-    smoothing: float = Field(default=0.1, ge=0, lt=1)
+    kind: Literal["transformer"] = Field(default="transformer", description=KIND)
+    layers: int = Field(default=4, ge=1, description=LAYERS)
+    decoder_layers: Optional[int] = Field(default=None, ge=1, description=DECODER_LAYERS)
+    mixers: tuple[MixerKind, ...] = Field(
+        default=("full",), min_length=1, description="Mixers, repeated over the encoder's layers."
+    )
+    decoder_mixers: tuple[MixerKind, ...] = Field(
+        default=("full",), min_length=1, description="Mixers, repeated over the decoder's layers."
+    )
+    norm: Placement = Field(
+        default="post", description="Normalise before each sub-layer (pre) or after it (post)."
+    )
+    tying: Tying = Field(default="all", description=TYING)
+    smoothing: float = Field(default=0.1, ge=0, lt=1, description="Label smoothing.")
 
     @model_validator(mode="after")
     def _fits(self) -> TransformerConfig:

@@ -11,7 +11,7 @@ from pydantic import Field, model_validator
 from torch import Tensor, nn
 
 from regard.data.batch import BOS, Padded
-from regard.models.base import Decoder, Encoder, EncoderDecoder, Family
+from regard.models.base import KIND, TYING, Decoder, Encoder, EncoderDecoder, Family
 from regard.nn.addressing import BLANK, Heads
 from regard.nn.blocks import Embedding
 from regard.nn.embedding import Tying, share_embeddings
@@ -27,18 +27,30 @@ ControllerKind = Literal["feedforward", "lstm"]
 class TuringConfig(Family):
     """By default the machine of the paper's copy experiment with an LSTM as its controller."""
 
-    kind: Literal["turing"] = "turing"
-    controller: ControllerKind = "lstm"
-    width: int = Field(default=100, ge=2)  # of embeddings and controller
-    slots: int = Field(default=128, ge=3)  # of the memory; no parameter depends on it
-    slot_width: int = Field(default=20, ge=1)
-    read_heads: int = Field(default=1, ge=1, le=16)
-    write_heads: int = Field(default=1, ge=1, le=16)
-    shift: int = Field(default=1, ge=1)  # the most slots a head can move in one step
-    feed: bool = True  # while writing, each step reads the symbol written before
-    tying: Tying = "target"  # with "all", a symbol looks the same whether read or written
-    dropout: float = Field(default=0.0, ge=0, lt=1)  # of the embeddings
-    smoothing: float = Field(default=0.0, ge=0, lt=1)
+    kind: Literal["turing"] = Field(default="turing", description=KIND)
+    controller: ControllerKind = Field(
+        default="lstm",
+        description="The network that steers the heads; a feedforward one remembers nothing but "
+        "its memory.",
+    )
+    width: int = Field(default=100, ge=2, description="Size of the embeddings and the controller.")
+    slots: int = Field(
+        default=128, ge=3, description="Slots of the memory; no parameter depends on their number."
+    )
+    slot_width: int = Field(default=20, ge=1, description="Size of the vector in each slot.")
+    read_heads: int = Field(default=1, ge=1, le=16, description="Heads that read the memory.")
+    write_heads: int = Field(default=1, ge=1, le=16, description="Heads that write the memory.")
+    shift: int = Field(
+        default=1, ge=1, description="The most slots that a head can move in one step."
+    )
+    feed: bool = Field(
+        default=True, description="Each step of writing reads the token written before."
+    )
+    tying: Tying = Field(default="target", description=TYING)
+    dropout: float = Field(
+        default=0.0, ge=0, lt=1, description="Dropout probability of the embeddings."
+    )
+    smoothing: float = Field(default=0.0, ge=0, lt=1, description="Label smoothing.")
 
     @model_validator(mode="after")
     def _fits(self) -> TuringConfig:

@@ -53,20 +53,40 @@ class Embedding(nn.Module):
 class BlockConfig(Settings):
     """What all layers of a stack have in common; it makes their parts."""
 
-    width: int = Field(default=128, ge=2)
-    inner: int = Field(default=256, ge=0)  # 0: no feed-forward network
-    heads: int = Field(default=4, ge=1)
-    mixing: MixerSizes = MixerSizes()
-    scale_scores: bool = True  # by 1 / sqrt of a head's width
-    residual: bool = True
-    normalisation: Normalisation = "layer"
-    norm: Placement = "pre"
-    position: PositionKind = "sinusoidal"
-    max_length: int = Field(default=1024, ge=1)  # for learned positions and linformer only
-    max_distance: int = Field(default=16, ge=1)  # for shaw, syntax: larger ones count as this
-    scale_embeddings: bool = True
-    dropout: float = Field(default=0.1, ge=0, lt=1)
-    token_dropout: float = Field(default=0.0, ge=0, lt=1)  # of whole tokens that are read
+    width: int = Field(default=128, ge=2, description="Size of the hidden vectors.")
+    inner: int = Field(
+        default=256, ge=0, description="Hidden size of the feed-forward network; 0: no network."
+    )
+    heads: int = Field(default=4, ge=1, description="Attention heads; must divide the width.")
+    mixing: MixerSizes = Field(
+        default=MixerSizes(), description="Sizes of the mixers other than full."
+    )
+    scale_scores: bool = Field(
+        default=True, description="Divide attention scores by the square root of a head's width."
+    )
+    residual: bool = Field(default=True, description="Residual connections around sub-layers.")
+    normalisation: Normalisation = Field(default="layer", description="Kind of normalisation.")
+    norm: Placement = Field(
+        default="pre", description="Normalise before each sub-layer (pre) or after it (post)."
+    )
+    position: PositionKind = Field(
+        default="sinusoidal", description="How positions are encoded; syntax reads --trees."
+    )
+    max_length: int = Field(
+        default=1024,
+        ge=1,
+        description="Most positions, for learned positions and the linformer mixer only.",
+    )
+    max_distance: int = Field(
+        default=16, ge=1, description="shaw, syntax: larger distances count as this one."
+    )
+    scale_embeddings: bool = Field(
+        default=True, description="Multiply embeddings by the square root of the width."
+    )
+    dropout: float = Field(default=0.1, ge=0, lt=1, description="Dropout probability.")
+    token_dropout: float = Field(
+        default=0.0, ge=0, lt=1, description="Probability of dropping a whole input token."
+    )
 
     def check_width(self) -> None:
         if self.width % self.heads:

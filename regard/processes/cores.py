@@ -6,9 +6,14 @@ import os
 import sys
 
 
-def cores() -> int:
-    """The cores this process is allowed to run on; OMP_NUM_THREADS lowers the number."""
+def available_cores() -> int:
+    """The cores this process is allowed to run on."""
     linux = sys.platform.startswith("linux")
-    allowed = len(os.sched_getaffinity(0)) if linux else os.cpu_count() or 1
+    return len(os.sched_getaffinity(0)) if linux else os.cpu_count() or 1
+
+
+def cores() -> int:
+    """The cores to use: all that are available, unless OMP_NUM_THREADS lowers the number."""
     wanted = os.environ.get("OMP_NUM_THREADS", "")
-    return min(allowed, int(wanted)) if wanted.isdigit() and int(wanted) > 0 else allowed
+    lowered = int(wanted) if wanted.isdigit() else 0
+    return min(available_cores(), lowered) if lowered > 0 else available_cores()

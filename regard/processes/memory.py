@@ -34,7 +34,7 @@ def bounded_memory(processes: int) -> Iterator[None]:
     Linux promises more memory than there is and later kills a process without a message; an error
     can be handled, by a smaller batch or a plain sentence. Does nothing on other systems.
     """
-    free = _free_memory()
+    free = free_memory()
     if free is None:
         yield
         return
@@ -51,7 +51,7 @@ def bounded_memory(processes: int) -> Iterator[None]:
         resource.setrlimit(resource.RLIMIT_DATA, before)
 
 
-def _free_memory() -> Optional[int]:
+def free_memory() -> Optional[int]:
     """Free bytes, including swap; None where the system does not tell."""
     if not sys.platform.startswith("linux"):
         return None

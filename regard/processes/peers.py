@@ -13,6 +13,7 @@ from pathlib import Path
 import torch
 
 from regard.errors import RegardError
+from regard.processes.limit import check_count
 from regard.processes.ranks import RENDEZVOUS_FILE, PeerLost, Ranks, error_file
 
 Processes = list[subprocess.Popen[bytes]]
@@ -29,6 +30,7 @@ def with_peers(ranks: Ranks, run: Path, size: int) -> Iterator[Ranks]:
     if ranks.size > 1 or size == 1:
         yield ranks
         return
+    check_count(size, "training.processes")
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
     try:

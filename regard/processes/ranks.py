@@ -30,9 +30,6 @@ process is noticed immediately."""
 RENDEZVOUS_FILE = "REGARD_RENDEZVOUS"
 """Environment variable of the processes that regard itself starts: the file they meet at."""
 
-TEXT_BYTES = 200
-"""Longest text that `gather_text` transmits."""
-
 
 class PeerLost(RegardError):
     """Another process of the group is gone; it may have reported why."""
@@ -129,15 +126,19 @@ class Ranks:
         return tensor.tolist()
 
     def gather_text(self, text: str) -> list[str]:
-        """The text of every process, each truncated to TEXT_BYTES."""
-        encoded = text.encode()[:TEXT_BYTES]
-        rows = torch.zeros(self.size, TEXT_BYTES)
-        rows[self.rank, : len(encoded)] = torch.tensor(list(encoded), dtype=torch.float32)
-        self.all_reduce(rows)
-        return [
-            bytes(int(byte) for byte in row if byte).decode(errors="replace")
-            for row in rows.tolist()
-        ]
+        """The text of every process."""
+        if self.size == 1:
+            return [text]
+        encoded = torch.tensor(list(text.encode()), dtype=torch.uint8)
+        lengths = torch.zeros(self.size, dtype=torch.int64)
+        lengths[self.rank] = len(encoded)
+        self.all_reduce(lengths)
+        rows = [torch.zeros(int(lengths.max()), dtype=torch.uint8) for _ in range(self.size)]
+        rows[self.rank][: len(encoded)] = encoded
+        with _errors_as_peer_lost():
+            distributed.all_gather(rows, rows[self.rank].clone())
+        pairs = zip(rows, lengths.tolist(), strict=True)
+        return [bytes(row[:length].tolist()).decode() for row, length in pairs]
 
     def barrier(self) -> None:
         if self.size > 1:

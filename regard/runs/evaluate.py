@@ -2,25 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Optional, TypeVar
 
 from regard.data.doctor import Profile, refuse_swapped
 from regard.data.line import Line, Pair, Sides
 from regard.data.parallel import Parallel, PathLike
+from regard.data.text import read_plain
 from regard.errors import UsageError
-from regard.metrics.base import Score
+from regard.messages import counted, unknown
+from regard.metrics.base import Metric, Score
 from regard.metrics.paired import Comparison, paired_bootstrap
 from regard.metrics.perplexity import piece_perplexity, word_perplexity
 from regard.metrics.table import metrics_for
 from regard.metrics.text import TextMetrics
 from regard.predict import Predictor
-from regard.processes.cores import cores
+from regard.processes.limit import worker_count
 from regard.runs.folder import Run
+from regard.runs.languages import metrics_of
 from regard.runs.load import load_predictor
 from regard.search.base import Search
+from regard.terminal import counting
 
 PLAIN = TextMetrics()
 
@@ -33,6 +37,7 @@ class TestSet:
 
     pairs: list[Pair]
     lines: int  # of the files, those that cannot be used as well
+    others: tuple[list[str], ...] = ()  # further references, one per pair each
 
     @property
     def sources(self) -> list[Line]:
@@ -59,22 +64,37 @@ class TestSet:
 
 
 @dataclass(frozen=True)
-class Evaluation:
-    """The scores of a run on some pairs, and its outputs, one per line: empty if it was skipped."""
+class Evaluation(Mapping[str, float]):
+    """The scores of a run on some pairs, by the name of the metric: evaluation["BLEU"].
+
+    `scores` has their signatures, and `outputs` what was written, one per line: empty if the line
+    was skipped.
+    """
 
     scores: tuple[Score, ...]
     outputs: tuple[str, ...]
 
     def __getitem__(self, name: str) -> float:
-        return {score.name: score.value for score in self.scores}[name]
+        found = {score.name: score.value for score in self.scores}
+        if name not in found:
+            raise KeyError(unknown("score", name, found))
+        return found[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return (score.name for score in self.scores)
+
+    def __len__(self) -> int:
+        return len(self.scores)
 
 
 def evaluate(
     run: PathLike,
     data: Optional[Parallel] = None,
     *,
+    references: Sequence[PathLike] = (),
     search: Optional[Search] = None,
     metrics: TextMetrics = PLAIN,
+    workers: Optional[int] = None,
     int8: bool = False,
     shortlist: int = 0,
     say: Callable[[str], None] = print,
@@ -82,23 +102,24 @@ def evaluate(
     """Translate the source and score the result against the target; report perplexity as well.
 
     For a language model, whose text is a target alone, perplexity is all there is.
-    Without files, the run's own validation data is used.
+    Without files, the run's own validation data is used. `references` are files with further
+    translations of the source, line by line.
     """
-    experiment = Run.open(Path(run))
-    given = _test_set(experiment, data, say)
+    experiment, processes = Run.open(Path(run)), worker_count(workers)
+    table = _table(experiment, metrics, data)
+    given = _with_references(experiment, _test_set(experiment, data, say), data, references)
     if not experiment.config.reads_source:
-        return _evaluate_language(
-            load_predictor(experiment, int8=int8, say=say), given.references, say
-        )
+        scorer = load_predictor(experiment, workers=processes, int8=int8, say=say)
+        return _evaluate_language(scorer, given.references, say)
     predictor = load_predictor(
-        experiment, search, workers=cores(), int8=int8, shortlist=shortlist, say=say
+        experiment, search, workers=processes, int8=int8, shortlist=shortlist, say=say
     )
-    outputs = predictor(given.sources)
+    with counting("translating", len(given.pairs)) as count:
+        outputs = predictor(given.sources, count)
     predictor.report_truncated(say)
-    scored = list(predictor.score(given.sides))
-    table = metrics_for(experiment.config.writes, metrics, experiment.config.training.metric)
+    scored = _scored(predictor, given.sides)
     texts = [line.text for line in given.sources]
-    scores = (each.score(texts, outputs, given.references) for each in table)
+    scores = (each.score(texts, outputs, given.references, *given.others) for each in table)
     return Evaluation(
         (*scores, piece_perplexity(scored)),
         tuple(given.by_line(outputs, "")),
@@ -109,7 +130,7 @@ def _evaluate_language(
     predictor: Predictor, lines: list[str], say: Callable[[str], None]
 ) -> Evaluation:
     """Perplexity per piece, and per word if no line was truncated."""
-    scored = list(predictor.score(("", line) for line in lines))
+    scored = _scored(predictor, [("", line) for line in lines])
     predictor.report_truncated(say)
     by_word = () if predictor.truncated else (word_perplexity(scored, lines),)
     return Evaluation((piece_perplexity(scored), *by_word), ())
@@ -121,6 +142,7 @@ def compare(
     *,
     search: Optional[Search] = None,
     metrics: TextMetrics = PLAIN,
+    workers: Optional[int] = None,
     say: Callable[[str], None] = print,
 ) -> list[Comparison]:
     """Compare runs on the same lines by paired bootstrap; the first is the baseline.
@@ -130,9 +152,11 @@ def compare(
     """
     if len(runs) < 2:
         raise UsageError("Give at least two runs to compare.")
+    processes = worker_count(workers)
     experiments = [Run.open(Path(run)) for run in runs]
     if not all(each.config.reads_source for each in experiments):
         raise UsageError("A language model has no translations to compare: see 'regard evaluate'.")
+    table = _table(experiments[0], metrics, data)
     if data and not any(each.config.annotations for each in experiments):
         data.check_read_by(())
     sets = [
@@ -140,33 +164,48 @@ def compare(
     ]
     if any(given.texts != sets[0].texts for given in sets):
         raise UsageError("These runs have different validation data: give --source and --target.")
-    systems = [
-        (str(path), load_predictor(each, search, workers=cores(), say=say)(given.sources))
-        for path, each, given in zip(runs, experiments, sets, strict=True)
-    ]
-    first = experiments[0].config
-    table = metrics_for(first.writes, metrics, first.training.metric)
+    systems = []
+    for path, each, given in zip(runs, experiments, sets, strict=True):
+        predictor = load_predictor(each, search, workers=processes, say=say)
+        with counting(f"translating with {path}", len(given.pairs)) as count:
+            systems.append((str(path), predictor(given.sources, count)))
     texts = [line.text for line in sets[0].sources]
     return paired_bootstrap(systems, texts, sets[0].references, table)
 
 
 def score(
-    run: PathLike, data: Optional[Parallel] = None, *, say: Callable[[str], None] = print
+    run: PathLike,
+    data: Optional[Parallel] = None,
+    *,
+    workers: Optional[int] = None,
+    say: Callable[[str], None] = print,
 ) -> list[tuple[float, int]]:
     """log p(target | source) and the number of target tokens for each pair, or log p(target) by a
     language model; (0, 0) for a pair that was skipped."""
-    experiment = Run.open(Path(run))
+    experiment, processes = Run.open(Path(run)), worker_count(workers)
     given = _test_set(experiment, data, say)
-    predictor = load_predictor(experiment, say=say)
-    scored = list(predictor.score(given.sides))
+    predictor = load_predictor(experiment, workers=processes, say=say)
+    scored = _scored(predictor, given.sides)
     predictor.report_truncated(say)
     return given.by_line(scored, (0.0, 0))
+
+
+def _table(run: Run, metrics: TextMetrics, data: Optional[Parallel]) -> tuple[Metric, ...]:
+    """The metrics that judge a run."""
+    chosen = run.config.training.metric
+    return metrics_for(run.config.writes, metrics_of(run, metrics, data), chosen)
+
+
+def _scored(predictor: Predictor, pairs: Sequence[Sides]) -> list[tuple[float, int]]:
+    with counting("scoring", len(pairs)) as count:
+        return list(predictor.score(pairs, count))
 
 
 def _test_set(run: Run, data: Optional[Parallel], say: Callable[[str], None]) -> TestSet:
     if not data:
         own = run.validation_pairs()
         return TestSet(own, len(own))
+    data.refuse_weights()
     pairs = run.config.pairs_of(data)
     usable = list(pairs)
     assert pairs.report is not None
@@ -174,6 +213,33 @@ def _test_set(run: Run, data: Optional[Parallel], say: Callable[[str], None]) ->
         say(note)
     refuse_swapped(_profile(run), usable, "these files")
     return TestSet(usable, pairs.report.read)
+
+
+def _with_references(
+    run: Run, given: TestSet, data: Optional[Parallel], references: Sequence[PathLike]
+) -> TestSet:
+    """The test set with further references, of which each usable line must have one."""
+    if not references:
+        return given
+    if not run.config.reads_source or run.config.writes != "text":
+        raise UsageError("--reference is for models that translate; remove it.")
+    if not data:
+        raise UsageError("--reference has no effect without files; give --source and --target.")
+    others = [_read_reference(Path(path), given) for path in references]
+    return replace(given, others=tuple(others))
+
+
+def _read_reference(path: Path, given: TestSet) -> list[str]:
+    lines = list(read_plain(path))
+    if len(lines) != given.lines:
+        raise UsageError(
+            f"{path} has {counted(len(lines), 'line')} but the source has {given.lines:,}: give a "
+            "reference for each line."
+        )
+    found = [(pair.number, lines[pair.number - 1]) for pair in given.pairs]
+    if empty := [number for number, line in found if not line.strip()]:
+        raise UsageError(f"{path}:{empty[0]} is empty: give a reference for each line.")
+    return [line for _, line in found]
 
 
 def _profile(run: Run) -> Profile:

@@ -7,6 +7,7 @@ from typing import Any
 
 from regard.models.weights import collect
 from regard.runs.folder import Run
+from regard.runs.languages import languages_of
 from regard.runs.load import build_model
 
 
@@ -17,6 +18,7 @@ def describe(run: Run, say: Callable[[str], None] = print) -> dict[str, Any]:
     return {
         "run": str(run.path),
         "model": run.config.model.kind,
+        "languages": languages_of(run)._asdict() if any(languages_of(run)) else None,
         **_sizes(run),
         "pairs": run.facts("data").get("pairs"),
         "steps": run.steps,

@@ -1,44 +1,106 @@
-"""How many steps a run trains and in how many processes: decided once, then stored with the run."""
+"""How many steps a run trains and in how many processes: decided, then stored with the run."""
 
 from __future__ import annotations
 
 import torch
 
 from regard.data.store import Batches
+from regard.errors import UsageError
 from regard.models.base import Model
 from regard.processes.cores import cores
 from regard.processes.ranks import Ranks
+from regard.recipes import Budget
 from regard.runs.folder import Run
 from regard.training.display import Display
+from regard.training.plan import Plan
 from regard.training.timing import seconds_per_step
 
 TRAINING_SHARE = 0.9
-"""Fraction of a budget in minutes spent on updates; the rest is for validating and saving."""
+"""Fraction of a budget in minutes that is first planned for updates; the rest is for validating
+and saving. The plan is revised once it is known how long these take."""
+
+TIMING_MAX_SECONDS = 5.0
 
 ONE_PROCESS_MIN_PARAMETERS = 20_000_000
 """Models at least this large are trained by one process."""
 
 
-def plan_steps(run: Run, model: Model, batches: Batches, ranks: Ranks, display: Display) -> int:
-    """The budget in steps, decided once and stored, so that the run stays reproducible."""
-    budget, settings = run.config.budget, run.config.training
-    (steps,) = ranks.broadcast([float(run.steps or 0)])
-    if steps:
-        return int(steps)
+def load_plan(run: Run) -> Plan:
+    """The plan of a run that has one."""
+    try:
+        return Plan.from_json(run.facts("plan"))
+    except (TypeError, KeyError, ValueError):
+        raise UsageError(
+            f"{run.path / 'plan.json'} is corrupt or not written by regard: restore it from a copy."
+        ) from None
+
+
+def save_plan(run: Run, plan: Plan) -> None:
+    run.save_facts("plan", plan.to_json())
+
+
+def make_plan(
+    run: Run, model: Model, batches: Batches, ranks: Ranks, display: Display, elapsed: float
+) -> Plan:
+    """The plan of the run, made by its budget when it is new.
+
+    A budget in minutes includes the `elapsed` seconds in which the data was prepared, but half of
+    it at least is for training.
+    """
+    (known,) = ranks.broadcast([float(run.steps or 0)])
+    if known:
+        return load_plan(run)
+    budget, limit = run.config.budget, None
     if budget.minutes is not None:
-        most = min(30.0, budget.minutes * 1.5)
+        seconds = 60 * budget.minutes
         with display.waiting("measuring how long a step takes"):
-            seconds = seconds_per_step(model, batches, settings, ranks, display.note, most)
-        steps = budget.minutes * 60 * TRAINING_SHARE / seconds
-    elif budget.epochs is not None:
-        steps = budget.epochs * batches.epoch_batches() / settings.accumulate
+            each = seconds_per_step(
+                model,
+                batches,
+                run.config.training,
+                ranks,
+                display.note,
+                min(TIMING_MAX_SECONDS, seconds / 40),
+            )
+        limit = max(seconds, elapsed + seconds / 2)
+        steps = (limit - elapsed) * TRAINING_SHARE / each
     else:
-        assert budget.steps is not None
-        steps = budget.steps
+        steps = _steps(run, budget, batches)
     (steps,) = ranks.broadcast([max(1.0, round(steps))])
     if ranks.first:
-        run.save_facts("plan", {"steps": int(steps)})
-    return int(steps)
+        save_plan(run, Plan.of(int(steps), limit))
+    ranks.barrier()
+    return load_plan(run)
+
+
+def _steps(run: Run, budget: Budget, batches: Batches) -> float:
+    if budget.epochs is not None:
+        return budget.epochs * batches.epoch_batches() / run.config.training.accumulate
+    assert budget.steps is not None
+    return budget.steps
+
+
+def extend_plan(run: Run, budget: Budget) -> None:
+    """Train a finished run longer; an unfinished extension by the same budget is resumed."""
+    plan, checkpoint = load_plan(run), run.checkpoints().latest()
+    progress = checkpoint.progress() if checkpoint is not None else {}
+    more = {name: value for name, value in budget.model_dump().items() if value is not None}
+    step, elapsed = int(progress.get("step", 0)), float(progress.get("elapsed", 0.0))
+    if not progress.get("finished") or plan.is_extended_after(step):
+        if plan.more == more:
+            return
+        raise UsageError(
+            f"{run.path} is not finished yet: resume it with 'regard train --run {run.path}' first."
+        )
+    limit = None
+    if budget.minutes is not None:
+        limit = elapsed + 60 * budget.minutes
+        steps = TRAINING_SHARE * 60 * budget.minutes * step / max(elapsed, 1.0)
+    else:
+        seed, batch = run.config.training.seed, run.config.batch
+        batches = Batches(run.store("train"), batch, run.tokenizers(), seed, 0.0)
+        steps = _steps(run, budget, batches)
+    save_plan(run, plan.extended(step, step + max(1, round(steps)), limit, more))
 
 
 def plan_processes(run: Run) -> int:

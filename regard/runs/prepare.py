@@ -9,13 +9,14 @@ from typing import Any, Optional
 
 import numpy as np
 
-from regard.data.doctor import Examiner, Overlap, Profile
+from regard.data.doctor import Examiner, Overlap, Profile, look_swapped
 from regard.data.line import Pair
 from regard.data.parallel import Parallel, PathLike
 from regard.data.reread import Reread
 from regard.data.store import Store
 from regard.data.tokenizers import Tokenizers
 from regard.errors import UsageError
+from regard.messages import counted
 from regard.recipes import Config
 from regard.runs.folder import Run
 from regard.training.display import Display
@@ -34,10 +35,14 @@ class CheckedData:
 
     @property
     def fingerprint(self) -> dict[str, list[str]]:
-        """The hashes of the files, by part; where the files are does not matter."""
+        """The hashes of the files by part, wherever they are, and what was chosen of them."""
         parts = {"train": list(self.training.report.fingerprint.values())}
+        parts.update(self.training.choices)
         if self.validation is not None:
             parts["valid"] = list(self.validation.report.fingerprint.values())
+            parts.update(
+                {f"valid {name}": values for name, values in self.validation.choices.items()}
+            )
         return parts
 
 
@@ -59,6 +64,7 @@ def read_data(
     with display.waiting("reading the data"):
         examination = _examine(training).examination()
         notes = [*training.report.sentences(), *examination.warnings]
+        notes += _swapped_portions(training, examination.profile)
         if validation is not None:
             examiner = _examine(validation)
             notes += validation.report.sentences()
@@ -71,6 +77,18 @@ def _examine(pairs: Reread) -> Examiner:
     for pair in pairs.first():
         examiner.add(pair)
     return examiner
+
+
+def _swapped_portions(training: Reread, profile: Profile) -> list[str]:
+    """A warning for each portion that looks swapped beside the others; both directions may be
+    wanted."""
+    if len(training.report.kept_of) == 1:
+        return []
+    return [
+        f"The source and target of {portion.names} look swapped in comparison with the other files."
+        for portion, pairs in training.portions()
+        if look_swapped(profile, pairs)
+    ]
 
 
 def prepare(
@@ -90,7 +108,7 @@ def prepare(
         parts, note = _hold_out(data.training, run.config.training.seed)
         notes.append(note)
     else:
-        parts = Parts(data.training.__iter__, data.validation.__iter__, held_out=False)
+        parts = Parts(data.training.weighted, data.validation.__iter__, held_out=False)
     facts: dict[str, Any] = {"fingerprint": data.fingerprint}
     if not complete:
         for note in notes:
@@ -154,7 +172,8 @@ def _write_store(run: Run, part: str, pairs: Iterator[Pair], display: Display) -
         )
     if store.skipped:
         display.note(
-            f"Skipped {store.skipped:,} {part} pairs of more than {config.max_pieces} pieces."
+            f"Skipped {counted(store.skipped, f'{part} pair')} of more than "
+            f"{counted(config.max_pieces, 'piece')}."
         )
 
 
@@ -171,11 +190,13 @@ def _check_same_tokenizers(run: Run, given: Tokenizers) -> None:
 def _check_same_data(run: Run, before: Any, now: dict[str, list[str]]) -> None:
     if not isinstance(before, dict):
         raise UsageError(f"{run.path / 'data.json'} is corrupt: restore it from a copy.")
-    changed = [part for part in ("train", "valid") if before.get(part) != now.get(part)]
+    changed = [part for part in {**before, **now} if before.get(part) != now.get(part)]
     if changed:
+        files = [part for part in ("train", "valid") if part in changed]
+        what = f"{' and '.join(files)} files" if files else " and ".join(changed)
         raise UsageError(
-            f"{run.path} was started with other data (the {' and '.join(changed)} files differ): "
-            "give the same files to resume it, or another --run to start a new run."
+            f"{run.path} was started with other data (the {what} differ): give the same again to "
+            "resume it, or another --run to start a new run."
         )
 
 
@@ -191,10 +212,11 @@ def _hold_out(pairs: Reread, seed: int) -> tuple[Parts, str]:
 
     def training() -> Iterator[Pair]:
         pair = None
-        for pair in (each for each in pairs if each.texts not in texts):
+        for pair in (each for each in pairs.weighted() if each.texts not in texts):
             yield pair
         if pair is None:
             raise UsageError("All pairs are the same: give training data with different pairs.")
 
-    note = f"Held out {size:,} of {count:,} pairs for validation; they are not trained on."
+    given = counted(count, "pair")
+    note = f"Held out {size:,} of {given} for validation; none of these is trained on."
     return Parts(training, held.__iter__, held_out=True), note

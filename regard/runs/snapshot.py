@@ -50,19 +50,16 @@ def _attention(attention: Attention, source: Side, target: Side) -> Optional[dic
     if max(len(source.words), len(target.words)) > MAX_WORDS:
         return None
     if attention.cross:
-        names = [f"layer {number}" for number in range(1, len(attention.cross) + 1)]
-        return _packed(attention.cross, names, target, source)
+        return _packed(attention.cross, target, source)
     reads, writes = attention.of("reads"), attention.of("writes")
     if not reads or reads[0].shape[2] > MAX_SLOTS:
         return None
-    names = ["read heads"] * len(reads) + ["write heads"] * len(writes)
     slots = Side.numbered(reads[0].shape[2])
-    return _packed((*reads, *writes), names, source.then(target), slots)
+    found = _packed((*reads, *writes), source.then(target), slots)
+    return {**found, "names": ["read heads"] * len(reads) + ["write heads"] * len(writes)}
 
 
-def _packed(
-    layers: Sequence[Weights], names: Sequence[str], looking: Side, looked_at: Side
-) -> dict[str, Any]:
+def _packed(layers: Sequence[Weights], looking: Side, looked_at: Side) -> dict[str, Any]:
     """The mean of the heads of each layer, in steps of 1 / 255."""
     means = np.stack([layer.mean(axis=0) for layer in layers])  # (layers, T, S)
     steps = np.rint(merge(means, looking, looked_at) * 255).clip(0, 255).astype(np.uint8)
@@ -70,7 +67,6 @@ def _packed(
         "rows": looking.words,
         "columns": looked_at.words,
         "layers": len(steps),
-        "names": names,
         "weights": base64.b64encode(steps.tobytes()).decode("ascii"),
     }
 

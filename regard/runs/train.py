@@ -2,33 +2,40 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
+from functools import partial
 from pathlib import Path
-from typing import Optional
+from typing import Optional, Union
 
 from regard.config import check, differences, override
 from regard.data.parallel import Parallel, PathLike
 from regard.data.store import Batches
 from regard.drawing.curves import save_curves
 from regard.errors import Interrupted, RegardError, UsageError
+from regard.messages import counted
+from regard.processes.limit import check_count
 from regard.processes.memory import bounded_memory
 from regard.processes.peers import with_peers
 from regard.processes.ranks import Ranks
-from regard.recipes import Config, find_recipe
+from regard.recipes import Budget, Config, find_recipe
 from regard.runs.folder import Run
 from regard.runs.identity import check_matches, identity
+from regard.runs.languages import save_languages
 from regard.runs.load import build_model
-from regard.runs.plan import plan_processes, plan_steps
+from regard.runs.plan import extend_plan, make_plan, plan_processes, save_plan
 from regard.runs.prepare import prepare, read_data
-from regard.runs.validate import validator
+from regard.runs.validate import Validator
+from regard.training.board import check_log, logged
 from regard.training.display import Display
+from regard.training.plan import Plan
 from regard.training.records import Records
 from regard.training.trainer import Trainer
 
 
 def train(
-    recipe: Optional[str] = None,
+    recipe: Optional[Union[str, Config]] = None,
     data: Optional[Parallel] = None,
     *,
     run: PathLike,
@@ -37,28 +44,38 @@ def train(
     steps: Optional[int] = None,
     epochs: Optional[float] = None,
     minutes: Optional[float] = None,
+    more: bool = False,
     settings: Sequence[str] = (),
+    log: Optional[str] = None,
     quiet: bool = False,
 ) -> Run:
     """Train a recipe on parallel text into a run folder; an existing run is resumed.
 
     A language model is trained on a target alone. Without `valid`, some pairs are held out.
-    With `run` alone, an existing run is resumed from its folder.
+    With `run` alone, an existing run is resumed from its folder; with `more`, a finished run is
+    trained longer, by a budget in steps, epochs or minutes. With log="tensorboard", the curves are
+    written for TensorBoard as well.
     """
+    began = time.perf_counter()
     path = Path(run)
+    check_log(log)
     with Ranks.join() as ranks:
         display = Display(quiet=quiet or not ranks.first)
         if not ranks.first:
             return _follow(path, ranks, display)
         with ExitStack() as stack:
             with _reporting_failure(ranks):
-                config = _config(recipe, steps, epochs, minutes, settings)
+                budget = _budget(steps, epochs, minutes)
+                config = None if more else _config(recipe, budget, settings)
                 prepared = _prepared(path, config, data, valid, tokenizer, display)
                 experiment = stack.enter_context(prepared)
+                if more:
+                    _extend(experiment, budget, bool(recipe or settings))
                 processes = plan_processes(experiment)
+            stack.enter_context(logged(experiment.journal, path / "tensorboard", log))
             together = stack.enter_context(with_peers(ranks, path, processes))
             together.broadcast([READY])
-            return train_rank(experiment, together, display)
+            return train_rank(experiment, together, display, time.perf_counter() - began)
 
 
 READY, FAILED = 1.0, 0.0
@@ -80,7 +97,7 @@ def _follow(path: Path, ranks: Ranks, display: Display) -> Run:
     (ready,) = ranks.broadcast([FAILED])
     if ready != READY:
         raise RegardError("The first process could not start and has reported why.")
-    return train_rank(Run.open(path), ranks, display)
+    return train_rank(Run.open(path), ranks, display, 0.0)
 
 
 @contextmanager
@@ -115,6 +132,7 @@ def _prepared(
             if checked is None and data:
                 checked = read_data(run.config, data, valid, display)
             prepare(run, checked, tokenizer, display)
+            save_languages(run, data, display.note)
             checked = None  # may hold the whole text, which training does not need
             yield run
     except UsageError:
@@ -123,28 +141,43 @@ def _prepared(
         raise
 
 
-def _config(
-    recipe: Optional[str],
-    steps: Optional[int],
-    epochs: Optional[float],
-    minutes: Optional[float],
-    settings: Sequence[str],
-) -> Optional[Config]:
-    """The complete config, with all overrides; None if only a run was given."""
+def _budget(
+    steps: Optional[int], epochs: Optional[float], minutes: Optional[float]
+) -> Optional[Budget]:
     budget = {"steps": steps, "epochs": epochs, "minutes": minutes}
     given = {name: value for name, value in budget.items() if value is not None}
     if len(given) > 1:
         raise UsageError(
             f"Give one budget only, not {' and '.join('--' + name for name in given)}."
         )
+    return check(Budget, given) if given else None
+
+
+def _config(
+    recipe: Optional[Union[str, Config]], budget: Optional[Budget], settings: Sequence[str]
+) -> Optional[Config]:
+    """The complete config, with all overrides; None if only a run was given."""
     if recipe is None:
-        if given or settings:
+        if budget is not None:
+            raise UsageError(
+                "Give the recipe too, as when the run was started; or --more to train a finished "
+                "run longer."
+            )
+        if settings:
             raise UsageError("Give the recipe too, as when the run was started.")
         return None
     config = override(find_recipe(recipe), settings)
-    if given:
-        config = check(Config, {**config.model_dump(mode="json"), "budget": given})
-    return config
+    check_count(config.training.processes or 1, "training.processes")
+    return config if budget is None else config.changed(budget=budget)
+
+
+def _extend(run: Run, budget: Optional[Budget], other_settings: bool) -> None:
+    """Train a finished run longer with the settings it has."""
+    if other_settings:
+        raise UsageError("--more keeps the recipe and settings of the run: remove them.")
+    if budget is None:
+        raise UsageError("Say how much longer to train: give --minutes, --epochs or --steps.")
+    extend_plan(run, budget)
 
 
 def _existing(path: Path, config: Optional[Config]) -> Run:
@@ -158,9 +191,11 @@ def _existing(path: Path, config: Optional[Config]) -> Run:
     return run
 
 
-def train_rank(run: Run, ranks: Ranks, display: Display) -> Run:
-    """What each process does with a prepared run."""
-    trainer = _trainer(run, ranks, display)
+def train_rank(run: Run, ranks: Ranks, display: Display, elapsed: float) -> Run:
+    """What each process does with a prepared run; preparing it took `elapsed` seconds."""
+    began = time.perf_counter()
+    trainer = _trainer(run, ranks, display, elapsed)
+    trainer.progress.elapsed = elapsed + time.perf_counter() - began
     _resume(run, trainer)
     _announce(run, trainer)
     with bounded_memory(ranks.size):
@@ -170,7 +205,7 @@ def train_rank(run: Run, ranks: Ranks, display: Display) -> Run:
             save_curves(run.path / "curves.svg", run.journal.curves(), "step")
         if progress.finished:
             display.note(
-                f"Trained {progress.step:,} steps; best at step {progress.best_step:,}. "
+                f"Trained {counted(progress.step, 'step')}; best at step {progress.best_step:,}. "
                 f"The curves are in {run.path / 'curves.svg'}."
             )
     if trainer.signals.number is not None and not progress.finished:
@@ -179,19 +214,26 @@ def train_rank(run: Run, ranks: Ranks, display: Display) -> Run:
     return run
 
 
-def _trainer(run: Run, ranks: Ranks, display: Display) -> Trainer:
+def _trainer(run: Run, ranks: Ranks, display: Display, elapsed: float) -> Trainer:
     """The trainer of a run, once the number of steps is known."""
     sides, config = run.tokenizers(), run.config
     model = build_model(run, sides)
     seed, sampling = config.training.seed, config.tokenizer.sampling
     batches = Batches(run.store("train"), config.batch, sides, seed, sampling)
-    records = Records(run.checkpoints(display.note), run.journal, display, identity(run))
+    records = Records(
+        run.checkpoints(display.note),
+        run.journal,
+        display,
+        identity(run),
+        partial(save_plan, run),
+    )
     if ranks.first:
         records.checkpoints.prepare()
     ranks.barrier()
     with bounded_memory(ranks.size):
-        steps = plan_steps(run, model, batches, ranks, display)
-    return Trainer(model, batches, config.training, steps, validator(run, sides), records, ranks)
+        plan = make_plan(run, model, batches, ranks, display, elapsed)
+    validate = Validator(run, sides, display, ranks)
+    return Trainer(model, batches, config.training, plan, validate, records, ranks)
 
 
 def _resume(run: Run, trainer: Trainer) -> None:
@@ -213,6 +255,13 @@ def _announce(run: Run, trainer: Trainer) -> None:
     else:
         size = sum(parameter.numel() for parameter in trainer.model.parameters())
         note(
-            f"Training {run.config.model.kind} of {size:,} parameters on "
-            f"{len(run.store('train')):,} pairs for {trainer.steps:,} steps into {run.path}."
+            f"Training {run.config.model.kind} of {counted(size, 'parameter')} on "
+            f"{counted(len(run.store('train')), 'pair')} for {_amount(trainer.plan)} into "
+            f"{run.path}."
         )
+
+
+def _amount(plan: Plan) -> str:
+    """How long training is going to be; with a limit in time the number of steps is a guess."""
+    steps = counted(plan.steps, "step")
+    return steps if plan.limit is None else f"about {steps}"

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import json
+from collections.abc import Generator
 from contextlib import suppress
+from typing import Optional
 
 import torch
 
@@ -14,44 +16,102 @@ from regard.metrics.table import LOSS, quick_score
 from regard.models.base import Model
 from regard.nn.fast.prepare import prepare_for_search
 from regard.predict import Predictor
+from regard.processes.ranks import Ranks
 from regard.runs.folder import Run
+from regard.runs.languages import validation_metrics
 from regard.runs.snapshot import SENTENCES, save_snapshot, snapshot
-from regard.training.trainer import Scores
+from regard.terminal import Count
+from regard.training.display import Display
+from regard.training.trainer import Pieces, Validation
+
+LINES_AT_ONCE = 128
+"""Lines that each process translates before it looks whether to stop."""
 
 
-def validator(run: Run, sides: Tokenizers) -> Callable[[Model, int], Scores]:
-    """Loss over the validation data, and a score of its first lines translated greedily.
+class Validator:
+    """The loss over the validation data, and a score of its first lines translated greedily.
 
-    What becomes of the very first ones is kept, for `regard watch`.
+    All processes share the work. It is a generator that yields after each piece of it and before
+    the processes exchange anything, so that training can stop there; sent True, it translates no
+    more lines. What becomes of the very first lines is kept, for `regard watch`.
     """
-    settings = run.config.training
-    store = run.store("valid")
-    wanted = SENTENCES if settings.metric == LOSS else settings.validation_lines
-    pairs = run.validation_pairs(wanted)
-    references = [pair.target.text for pair in pairs]
-    greedy = run.config.search.quick()
-    if not run.config.reads_source:  # the first words are what it continues
-        begun = [Line(" ".join(line.split()[:3])) for line in references]
-        pairs = [pair._replace(source=line) for pair, line in zip(pairs, begun, strict=True)]
+
+    def __init__(self, run: Run, sides: Tokenizers, display: Display, ranks: Ranks) -> None:
+        self.run = run
+        self.sides = sides
+        self.display = display
+        self.ranks = ranks
+        self.metric = run.config.training.metric
+        self.metrics = validation_metrics(run)
+        wanted = SENTENCES if self.metric == LOSS else run.config.training.validation_lines
+        self.pairs = run.validation_pairs(wanted)
+        self.references = [pair.target.text for pair in self.pairs]
+        if not run.config.reads_source:  # the first words are what it continues
+            begun = [Line(" ".join(line.split()[:3])) for line in self.references]
+            given = zip(self.pairs, begun, strict=True)
+            self.pairs = [pair._replace(source=line) for pair, line in given]
 
     @torch.inference_mode()
-    def validate(model: Model, step: int) -> Scores:
-        losses = [model(batch) for batch in by_length(store, run.config.batch.tokens)]
-        tokens = sum(loss.tokens for loss in losses)
-        scores = {"loss": sum(float(loss.nll.sum()) for loss in losses) / tokens}
+    def __call__(self, model: Model, step: int, lines: Optional[int]) -> Pieces:
+        """Score a model by so many lines, or by all that the settings ask for."""
+        config = self.run.config
         predictor = Predictor(
             prepare_for_search(model),
-            sides,
-            greedy,
-            length_limit=run.config.length_limit,
-            annotations=run.config.annotations,
+            self.sides,
+            config.search.quick(),
+            length_limit=config.length_limit,
+            annotations=config.annotations,
         )
-        outputs = predictor([pair.source for pair in pairs])
-        if settings.metric != LOSS:
-            texts = [pair.source.text for pair in pairs]
-            scores[settings.metric] = quick_score(settings.metric, texts, outputs, references)
-        with suppress(OSError):  # a full disk is reported when a checkpoint is saved
-            save_snapshot(run, step, snapshot(predictor, pairs[:SENTENCES], outputs[:SENTENCES]))
-        return scores
+        work = len(self.run.store("valid")) + len(self.pairs[:lines])
+        with self.display.validating(work) as count:
+            loss = yield from self._loss(model, count)
+            outputs = yield from self._outputs(predictor, lines, count)
+        scores = {"loss": loss}
+        if self.ranks.first:
+            if self.metric != LOSS:
+                scores[self.metric] = self._score(outputs)
+            first = self.pairs[:SENTENCES], outputs[:SENTENCES]
+            with suppress(OSError):  # a full disk is reported when a checkpoint is saved
+                save_snapshot(self.run, step, snapshot(predictor, *first))
+        yield
+        return Validation(scores, len(outputs))
 
-    return validate
+    def _loss(self, model: Model, count: Count) -> Generator[None, bool, float]:
+        """-log p per target token."""
+        nll, tokens = 0.0, 0
+        batches = by_length(self.run.store("valid"), self.run.config.batch.tokens)
+        for index, batch in enumerate(batches):
+            if index % self.ranks.size == self.ranks.rank:
+                loss = model(batch)
+                nll, tokens = nll + float(loss.nll.sum()), tokens + loss.tokens
+            count(len(batch))
+            if (index + 1) % self.ranks.size == 0:
+                yield
+        yield
+        total = torch.tensor([nll, tokens], dtype=torch.float64)
+        self.ranks.all_reduce(total)
+        return float(total[0] / total[1])
+
+    def _outputs(
+        self, predictor: Predictor, lines: Optional[int], count: Count
+    ) -> Generator[None, bool, list[str]]:
+        sources = [pair.source for pair in self.pairs[:lines]]
+        rank, size = self.ranks.rank, self.ranks.size
+        outputs: list[str] = []
+        while len(outputs) < len(sources):
+            some = sources[len(outputs) :][: size * LINES_AT_ONCE]
+            own = predictor(some[rank::size])
+            enough = yield
+            joined = [""] * len(some)
+            for number, text in enumerate(self.ranks.gather_text(json.dumps(own))):
+                joined[number::size] = json.loads(text)
+            outputs += joined
+            count(len(some))
+            if enough:
+                break
+        return outputs
+
+    def _score(self, outputs: list[str]) -> float:
+        sources = [pair.source.text for pair in self.pairs[: len(outputs)]]
+        references = self.references[: len(outputs)]
+        return quick_score(self.metric, sources, outputs, references, self.metrics)

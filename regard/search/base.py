@@ -38,8 +38,15 @@ class Search(Settings, ABC):
     draws: ClassVar[bool] = False
     """Whether it draws at random, so that its result depends on how lines are batched."""
 
-    max_length_ratio: float = Field(default=2.0, gt=0, le=1000)
-    max_length_extra: int = Field(default=20, ge=1, le=1_000_000)
+    max_length_ratio: float = Field(
+        default=2.0, gt=0, le=1000, description="Most target pieces per source piece."
+    )
+    max_length_extra: int = Field(
+        default=20,
+        ge=1,
+        le=1_000_000,
+        description="Target pieces allowed on top of that; the end counts as one.",
+    )
 
     def limits(self, lengths: Tensor) -> Tensor:
         """The most tokens, EOS included, for sources of these lengths (B,)."""

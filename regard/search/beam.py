@@ -27,10 +27,16 @@ class Beam(Search):
     favours short targets. At the limit, EOS is the only choice left.
     """
 
-    beam: int = Field(default=5, ge=1, le=1024)
-    best: int = Field(default=1, ge=1)
-    finished: Optional[int] = Field(default=None, ge=1)  # None: as many as the beam is wide
-    length_penalty: float = Field(default=1.0, ge=0, le=10)
+    beam: int = Field(default=5, ge=1, le=1024, description="Beam size; 1 is greedy search.")
+    best: int = Field(default=1, ge=1, description="Size of the n-best list.")
+    finished: Optional[int] = Field(
+        default=None,
+        ge=1,
+        description="Stop after this many finished hypotheses; null: the beam size.",
+    )
+    length_penalty: float = Field(
+        default=1.0, ge=0, le=10, description="Rank by log p / length^penalty."
+    )
 
     _gives_probabilities: bool = PrivateAttr(default=True)
     _observer: Optional[Observer] = PrivateAttr(default=None)

@@ -21,11 +21,20 @@ class Sample(Search):
 
     draws: ClassVar[bool] = True
 
-    best: int = Field(default=1, ge=1, le=1024)
-    temperature: float = Field(default=1.0, gt=0)
-    top_k: int = Field(default=0, ge=0)  # 0: all
-    top_p: float = Field(default=1.0, gt=0, le=1)
-    seed: int = 1
+    best: int = Field(default=1, ge=1, le=1024, description="Targets drawn per sentence.")
+    temperature: float = Field(
+        default=1.0, gt=0, description="Above 1 flattens the distribution, below 1 sharpens it."
+    )
+    top_k: int = Field(
+        default=0, ge=0, description="Sample from the k most probable tokens; 0: all."
+    )
+    top_p: float = Field(
+        default=1.0,
+        gt=0,
+        le=1,
+        description="Sample from the smallest set of tokens with this probability.",
+    )
+    seed: int = Field(default=1, description="Seed of the draws.")
 
     @torch.inference_mode()
     def find(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Optional
@@ -13,8 +14,9 @@ from rich.progress import (
     Progress,
     TextColumn,
     TimeElapsedColumn,
-    TimeRemainingColumn,
 )
+
+from regard.terminal import Count, uncounted
 
 STEPS_PER_LINE = 100
 """Where there is no progress bar, a line is printed every so many steps."""
@@ -33,7 +35,7 @@ class Display:
     def __init__(self, quiet: bool = False) -> None:
         self.console = _PipeSafeConsole(stderr=True, quiet=quiet, highlight=False, emoji=False)
         self.bar: Optional[Progress] = None
-        self.score = ""
+        self.left = ""  # time until the end
         self.last_printed = 0  # step
 
     def note(self, text: str) -> None:
@@ -45,21 +47,23 @@ class Display:
     @contextmanager
     def training(self, steps: int, done: int) -> Iterator[None]:
         columns = (
-            TextColumn("training"),
+            TextColumn("{task.description}"),
             BarColumn(bar_width=20),
             MofNCompleteColumn(),
             TextColumn("loss {task.fields[loss]:.3f}"),
             TextColumn("{task.fields[speed]:,.0f} tokens/s"),
             TextColumn("{task.fields[score]}"),
             TimeElapsedColumn(),
-            TextColumn("left"),
-            TimeRemainingColumn(),
+            TextColumn("{task.fields[left]}"),
         )
         if not self.console.is_terminal:
             yield
             return
         with Progress(*columns, console=self.console, refresh_per_second=4) as bar:
-            bar.add_task("training", total=steps, completed=done, loss=0.0, speed=0.0, score="")
+            nothing = math.nan
+            bar.add_task(
+                "training", True, steps, done, loss=nothing, speed=nothing, score="", left=""
+            )
             self.bar = bar
             try:
                 yield
@@ -76,15 +80,47 @@ class Display:
             self.note(f"{text} ...")
             yield
 
+    @contextmanager
+    def validating(self, lines: int) -> Iterator[Count]:
+        """Show how much of a validation is done."""
+        if self.bar is None:
+            yield uncounted
+            return
+        bar, task, done = self.bar, self.bar.task_ids[0], 0
+
+        def count(more: int) -> None:
+            nonlocal done
+            done += more
+            bar.update(task, description=f"validating {done / lines:4.0%}")
+
+        try:
+            yield count
+        finally:
+            bar.update(task, description="training")
+
+    def advance(self, step: int, steps: int, left: float) -> None:
+        """After each step: how many there are in all, and how many seconds are left."""
+        self.left = f"{_clock(left)} left" if math.isfinite(left) else ""
+        if self.bar is not None:
+            self.bar.update(self.bar.task_ids[0], completed=step, total=steps, left=self.left)
+
     def step(self, step: int, loss: float, speed: float) -> None:
         if self.bar is not None:
-            task = self.bar.task_ids[0]
-            self.bar.update(task, completed=step, loss=loss, speed=speed, score=self.score)
+            self.bar.update(self.bar.task_ids[0], loss=loss, speed=speed)
         elif step >= self.last_printed + STEPS_PER_LINE:
             self.last_printed = step
-            self.note(f"step {step}: loss {loss:.3f}, {speed:,.0f} tokens/s")
+            left = f", {self.left}" if self.left else ""
+            self.note(f"step {step}: loss {loss:.3f}, {speed:,.0f} tokens/s{left}")
 
     def validation(self, step: int, scores: Mapping[str, float]) -> None:
         text = ", ".join(f"{name} {value:.2f}" for name, value in scores.items())
-        self.score = f"validation {text}"
+        if self.bar is not None:
+            self.bar.update(self.bar.task_ids[0], score=f"validation {text}")
         self.note(f"step {step}: validation {text}")
+
+
+def _clock(seconds: float) -> str:
+    """Hours, minutes and seconds, as on a clock."""
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02}:{rest:02}"

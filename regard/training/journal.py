@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, Optional
 
 from regard.files import write_text
 
@@ -17,9 +17,11 @@ class Journal:
 
     def __init__(self, path: Path) -> None:
         self.path = path
+        self.mirror: Optional[Callable[[Mapping[str, Any]], None]] = None  # is given each record
 
     def add(self, event: str, step: int, facts: Mapping[str, Any]) -> None:
-        line = json.dumps({"event": event, "step": step, **facts}, ensure_ascii=False)
+        record = {"event": event, "step": step, **facts}
+        line = json.dumps(record, ensure_ascii=False)
         size = self.path.stat().st_size if self.path.exists() else 0
         try:
             with self.path.open("a", encoding="utf-8") as stream:
@@ -28,6 +30,8 @@ class Journal:
             with suppress(OSError):
                 os.truncate(self.path, size)  # half a line would corrupt the next one
             raise
+        if self.mirror is not None:
+            self.mirror(record)
 
     def sync(self) -> None:
         if self.path.exists():

@@ -12,6 +12,7 @@ from torch import Tensor, nn
 from regard.config import Settings
 from regard.processes.ranks import Ranks
 from regard.training.muon import Muon
+from regard.training.plan import Moment
 
 Fraction = Annotated[float, Field(ge=0, lt=1)]
 
@@ -43,14 +44,19 @@ class OptimizerSettings(Settings):
     momentum: Fraction = Field(default=0.95, description="muon: decay rate of the momentum.")
     clip: float = Field(default=1.0, ge=0, description="Largest gradient norm; 0: no clipping.")
 
-    def rate_at(self, step: int, steps: int) -> float:
-        """The learning rate of update `step`, counted from 1, out of `steps`."""
-        warmup = min(self.warmup, max(1, steps // 4))
-        if step <= warmup:
-            return self.rate * step / warmup
+    def rate_at(self, step: int, moment: Moment) -> float:
+        """The learning rate of update `step`, counted from 1.
+
+        The warm-up counts steps; the linear decay follows the position in the schedule, which
+        moves faster or slower than the steps when a plan was revised.
+        """
+        begin, position, end = moment if self.schedule == "linear" else moment._replace(begin=0)
+        warmup = min(self.warmup, max(1, (end - begin) // 4))
+        warm = self.rate * (step - begin) / warmup
         if self.schedule == "inverse_sqrt":
-            return self.rate * float((warmup / step) ** 0.5)
-        return self.rate * max(0.0, (steps + 1 - step) / (steps + 1 - warmup))
+            return warm if step <= warmup else self.rate * float((warmup / step) ** 0.5)
+        decayed = self.rate * max(0.0, (end + 1 - position) / (end + 1 - warmup))
+        return min(warm, decayed, self.rate)
 
     def build(self, model: nn.Module, ranks: Ranks) -> torch.optim.Optimizer:
         if self.kind == "muon":

@@ -24,6 +24,7 @@ class Progress:
     loss: float = 0.0  # summed since the last journal record, as are tokens and seconds
     tokens: int = 0
     seconds: float = 0.0
+    elapsed: float = 0.0  # seconds since the run was started, sessions added up
     skipped: int = 0  # consecutive steps whose loss or gradient was not finite
 
     def compare(self, score: float, loss: float) -> bool:

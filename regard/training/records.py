@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -13,6 +13,7 @@ from regard.models.weights import all_finite
 from regard.training.checkpoint import SAVE_ERRORS, Checkpoints
 from regard.training.display import Display
 from regard.training.journal import Journal
+from regard.training.plan import Plan
 from regard.training.progress import Progress
 
 
@@ -27,6 +28,7 @@ class Records:
     journal: Journal
     display: Display
     identity: Mapping[str, Any]
+    write_plan: Callable[[Plan], None]
     journal_failed: bool = False
 
     def write(self, event: str, step: int, facts: Mapping[str, Any]) -> None:
@@ -37,6 +39,14 @@ class Records:
             if not self.journal_failed:
                 self.display.note(f"Cannot write the journal ({error}); training continues.")
             self.journal_failed = True
+
+    def save_plan(self, plan: Plan) -> bool:
+        """Whether a change of plan could be stored; otherwise it must not be followed."""
+        try:
+            self.write_plan(plan)
+        except OSError:
+            return False
+        return True
 
     def save(self, progress: Progress, groups: Mapping[str, dict[str, Tensor]], must: bool) -> bool:
         """Save a checkpoint: whether it succeeded. If it `must`, a failure is an error."""

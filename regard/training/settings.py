@@ -7,14 +7,18 @@ from typing import Literal, Optional
 from pydantic import Field
 
 from regard.config import Settings
-from regard.metrics.table import MetricName
+from regard.metrics.table import LOSS, METRICS, MetricName
 from regard.training.average import AverageSettings
 from regard.training.optimizers import OptimizerSettings
 
 
 class TrainingSettings(Settings):
-    optimizer: OptimizerSettings = OptimizerSettings()
-    average: AverageSettings = AverageSettings()
+    optimizer: OptimizerSettings = Field(
+        default=OptimizerSettings(), description="The optimiser and its learning rate."
+    )
+    average: AverageSettings = Field(
+        default=AverageSettings(), description="Averaging of the weights over steps."
+    )
     accumulate: int = Field(default=1, ge=1, description="Batches per update.")
     dropout_start: float = Field(
         default=1.0, ge=0, le=1, description="Fraction of the dropout applied in the first epoch."
@@ -39,7 +43,9 @@ class TrainingSettings(Settings):
         description="Stop after this many validations without a better score; 0: never.",
     )
     metric: MetricName = Field(
-        default="bleu", description="The validation score that decides which checkpoint is best."
+        default="bleu",
+        description="The validation score that decides which checkpoint is best: "
+        f"{', '.join(METRICS)} or {LOSS}.",
     )
     validation_lines: int = Field(default=500, ge=1, description="Lines decoded per validation.")
     not_finite: Literal["skip", "stop"] = Field(

@@ -13,10 +13,6 @@ REPEAT_SECONDS = 1
 together are one."""
 
 
-class SignalReceived(Exception):
-    """A signal arrived inside `StopSignals.interrupting`."""
-
-
 class StopSignals:
     """Remembers the first signal, for training to stop after its step; a second one stops at once.
 
@@ -26,7 +22,6 @@ class StopSignals:
     def __init__(self) -> None:
         self.number: Optional[int] = None
         self._time = 0.0
-        self._immediate = False
 
     def request(self) -> None:
         """Stop as if SIGTERM had been received, because another process received a signal."""
@@ -46,17 +41,6 @@ class StopSignals:
             for number, handler in previous.items():
                 signal.signal(number, handler)
 
-    @contextmanager
-    def interrupting(self) -> Iterator[None]:
-        """A signal raises SignalReceived inside this block; one received earlier does so now."""
-        self._immediate = True
-        try:
-            if self.number is not None:
-                raise SignalReceived
-            yield
-        finally:
-            self._immediate = False
-
     def _handle(self, number: int, frame: Any) -> None:
         now = time.monotonic()
         if self.number is not None:
@@ -64,5 +48,3 @@ class StopSignals:
                 raise KeyboardInterrupt
             return
         self.number, self._time = number, now
-        if self._immediate:
-            raise SignalReceived

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterator, Mapping
 from dataclasses import asdict, replace
-from typing import Any, Optional
+from typing import Any, NamedTuple, Optional
 
 import torch
 from torch import Tensor
@@ -24,27 +24,42 @@ from regard.training.checkpoint import Checkpoint
 from regard.training.guard import NOT_REPRODUCIBLE, find_non_finite, statistics
 from regard.training.halving import Halving
 from regard.training.optimizers import optimizer_tensors, restore_optimizer
+from regard.training.plan import Plan
 from regard.training.progress import Progress
 from regard.training.records import Records
 from regard.training.settings import TrainingSettings
-from regard.training.signals import SignalReceived, StopSignals
+from regard.training.signals import StopSignals
+from regard.training.timekeeper import KEEP_GOING, Decision, Timekeeper
 
 Scores = Mapping[str, float]
-Validate = Callable[[Model, int], Scores]
+
+
+class Validation(NamedTuple):
+    """The scores of a model, and how many lines it translated for them."""
+
+    scores: Scores
+    lines: int
+
+
+Pieces = Generator[None, bool, Validation]
+"""A validation that pauses after each piece of work; sent True, it translates no more lines."""
+
+Validate = Callable[[Model, int, Optional[int]], Pieces]
+"""Starts the validation of a model at a step, by so many lines or by all."""
 
 MAX_SKIPPED = 10
 """Consecutive steps that may be skipped before training stops."""
 
 
 class Trainer:
-    """Turns batches into updates, until it has taken the given number of steps."""
+    """Turns batches into updates, until it has taken all steps of the plan."""
 
     def __init__(
         self,
         model: Model,
         batches: Batches,
         settings: TrainingSettings,
-        steps: int,
+        plan: Plan,
         validate: Validate,
         records: Records,
         ranks: Ranks,
@@ -52,7 +67,7 @@ class Trainer:
         self.model = model
         self.batches = batches
         self.settings = settings
-        self.steps = steps
+        self.plan = plan
         self.validate = validate
         self.records = records
         self.ranks = ranks
@@ -61,6 +76,7 @@ class Trainer:
         self.halving = Halving(model, records.display.note)
         self.signals = StopSignals()
         self.progress = Progress()
+        self.time = Timekeeper(settings)
         self.error: Optional[RegardError] = None  # ends training once the step is saved
 
     def resume(self, checkpoint: Checkpoint) -> None:
@@ -76,6 +92,8 @@ class Trainer:
         restore_optimizer(self.optimizer, checkpoint.tensors("optimizer"))
         self.average.restore(checkpoint.tensors("average"))
         self.progress = Progress(**checkpoint.progress())
+        if self.plan.is_extended_after(self.progress.step):
+            self.progress.finished, self.progress.stale = False, 0
         if self.ranks.first:
             self.records.journal.rewind(self.progress.step, validated=not self.progress.due)
 
@@ -83,25 +101,27 @@ class Trainer:
         """Train for all steps, or until a signal asks to stop."""
         self.model.train()
         display = self.records.display
-        with self.signals.handled(), display.training(self.steps, self.progress.step):
+        self.time = Timekeeper(self.settings, self.progress.elapsed)
+        with self.signals.handled(), display.training(self.plan.steps, self.progress.step):
             self._loop()
         return self.progress
 
     def _loop(self) -> None:
         progress, settings = self.progress, self.settings
         stream = self.batches.from_offset(Offset(**progress.offset))
-        while not progress.finished and (progress.step < self.steps or progress.due):
-            stopping = is_best = False
+        while not progress.finished and (progress.step < self.plan.steps or progress.due):
+            stopping = is_best = save_now = False
             if not progress.due:
-                stopping = self._update(stream)
+                stopping, save_now = self._update(stream)
                 self._log()
-                last = progress.step == self.steps
-                progress.due = last or progress.step % settings.validate_every == 0
+                progress.due = self._is_validated(progress.step)
+                if progress.step == self.plan.steps and not stopping:
+                    self._save(must=False)  # nothing is lost if the last validation is cut short
             earlier = replace(progress)
             if progress.due and not stopping:
                 is_best, stopping = self._validate()
             must = stopping or progress.finished
-            saving = must or is_best or progress.step % settings.save_every == 0
+            saving = must or is_best or save_now or progress.step % settings.save_every == 0
             if saving and not self._save(must):
                 progress.forget_best(earlier)
             if self.error is not None:
@@ -109,9 +129,43 @@ class Trainer:
             if stopping:
                 return
 
-    def _update(self, stream: Iterator[tuple[Batch, Offset]]) -> bool:
-        """One step of the optimiser; true if this or another process was asked to stop."""
+    def _is_validated(self, step: int) -> bool:
+        out_of_turn = step == self.plan.steps or step in self.plan.validations
+        return out_of_turn or step % self.settings.validate_every == 0
+
+    def _update(self, stream: Iterator[tuple[Batch, Offset]]) -> tuple[bool, bool]:
+        """One step: whether any process was asked to stop, and whether to save out of turn."""
         began = time.perf_counter()
+        with self.time.stepping():
+            decision = self._decide(self.progress.step + 1)
+            others_stop, news = self._step(stream, decision != KEEP_GOING)
+        self.progress.seconds += time.perf_counter() - began
+        if news:
+            decision = self._share(decision)
+        alone = self.ranks.size == 1
+        stop = self._agree(self.signals.number is not None if alone else others_stop)
+        return stop, decision.save
+
+    def _decide(self, step: int) -> Decision:
+        """What the first process decides by its clock: a change of plan is stored at once."""
+        if not self.ranks.first:
+            return KEEP_GOING
+        progress = self.progress
+        decision = self.time.decide(self.plan, step, bool(progress.best_step or progress.stale))
+        plan = self.plan.after(step, decision.steps, decision.validate)
+        if plan != self.plan and not self.records.save_plan(plan):
+            return Decision(save=decision.save)
+        return decision
+
+    def _share(self, decision: Decision) -> Decision:
+        """Tell all processes what the first has decided, and follow it."""
+        steps, validate, save = self.ranks.broadcast([float(each) for each in decision])
+        shared = Decision(int(steps), validate > 0, save > 0)
+        self.plan = self.plan.after(self.progress.step, shared.steps, shared.validate)
+        return shared
+
+    def _step(self, stream: Iterator[tuple[Batch, Offset]], news: bool) -> tuple[bool, bool]:
+        """One step of the optimiser: whether any process was asked to stop, or has news."""
         progress, settings = self.progress, self.settings
         step = progress.step + 1
         taken = [next(stream) for _ in range(settings.accumulate)]
@@ -120,11 +174,11 @@ class Trainer:
         before = [each.clone() for each in statistics(self.model)]
         self._seed(step)
         set_dropout(self.model, settings.dropout_at(progress.offset["epoch"]))
-        loss, norm, others_stop = self._gradients(batches, tokens)
+        loss, norm, flags = self._gradients(batches, tokens, news)
         progress.step, progress.offset = step, asdict(taken[-1][1])
         if math.isfinite(loss) and math.isfinite(norm):
             for group in self.optimizer.param_groups:
-                group["lr"] = settings.optimizer.rate_at(step, self.steps)
+                group["lr"] = settings.optimizer.rate_at(step, self.plan.moment(step))
             self.optimizer.step()
             self.average.update(step)
             progress.skipped = 0
@@ -133,26 +187,28 @@ class Trainer:
         else:
             self._skip(step, batches, before)
         self.optimizer.zero_grad(set_to_none=True)
-        progress.seconds += time.perf_counter() - began
-        alone = self.ranks.size == 1
-        return self._agree(self.signals.number is not None if alone else others_stop)
+        return flags
 
     def _seed(self, step: int) -> None:
         """Seeding each step by its number makes resuming exact without saving a generator."""
         torch.manual_seed(self.settings.seed * 1_000_003 + step * 1_009 + self.ranks.rank)
 
-    def _gradients(self, batches: list[Batch], tokens: int) -> tuple[float, float, bool]:
+    def _gradients(
+        self, batches: list[Batch], tokens: int, news: bool
+    ) -> tuple[float, float, tuple[bool, bool]]:
         """The clipped gradients of the step, summed over the processes.
 
-        Returns the summed nll, the norm before clipping, and whether any process was asked to stop.
+        Returns the summed nll, the norm before clipping, and whether any process was asked to stop
+        or has news for the others.
         """
         loss = self.halving.backward(batches, tokens)
-        stop = 0.0 if self.signals.number is None else 1.0
+        stop = float(self.signals.number is not None)
         parameters = list(self.model.parameters())
-        extra = parameters[0].new_tensor([loss, stop])
-        loss, stop = self.ranks.all_reduce_gradients(parameters, extra).tolist()
+        extra = parameters[0].new_tensor([loss, stop, float(news)])
+        loss, stop, any_news = self.ranks.all_reduce_gradients(parameters, extra).tolist()
         clip = self.settings.optimizer.clip or math.inf
-        return loss, float(torch.nn.utils.clip_grad_norm_(parameters, clip)), stop > 0
+        norm = float(torch.nn.utils.clip_grad_norm_(parameters, clip))
+        return loss, norm, (stop > 0, any_news > 0)
 
     def _agree(self, stop: bool) -> bool:
         """What all processes decided; one that received no signal itself ends as if it had."""
@@ -179,12 +235,18 @@ class Trainer:
 
     def _log(self) -> None:
         progress = self.progress
+        for part in self.plan.parts[1:]:
+            if part.after == progress.step:
+                self._write("plan", {"steps": part.steps})
+        left = self.time.left(self.plan, progress.step)
+        self.records.display.advance(progress.step, self.plan.steps, left)
         if progress.step % self.settings.log_every or not progress.tokens:
             return
         facts = {
             "loss": progress.loss / progress.tokens,
-            "rate": self.settings.optimizer.rate_at(progress.step, self.steps),
+            "rate": self.settings.optimizer.rate_at(progress.step, self.plan.moment(progress.step)),
             "tokens_per_second": round(progress.tokens / max(progress.seconds, 1e-9), 1),
+            "time": round(self.time.elapsed, 1),
         }
         self._write("train", facts)
         self.records.display.step(progress.step, facts["loss"], facts["tokens_per_second"])
@@ -200,7 +262,7 @@ class Trainer:
         A validation that a signal ended is repeated when training resumes.
         """
         progress, metric = self.progress, self.settings.metric
-        scores: Scores = self._scores() if self.ranks.first else {}
+        scores = self._scores()
         stop, score, loss = self.ranks.broadcast(
             [float(not scores), scores.get(metric, 0.0), scores.get("loss", 0.0)]
         )
@@ -211,46 +273,73 @@ class Trainer:
             self.records.display.validation(progress.step, scores)
         progress.due = False
         is_best = progress.compare(score if higher_is_better(metric) else -score, loss)
-        progress.finished = progress.step >= self.steps or (
+        progress.finished = progress.step >= self.plan.steps or (
             0 < self.settings.patience <= progress.stale
         )
         return is_best, False
 
     def _scores(self) -> Scores:
-        """The scores of the averaged weights; empty if a signal arrived or memory ran out.
+        """The scores of the averaged weights; empty if a process must stop or is out of memory."""
+        with self.average.applied(), self.time.validating():
+            self.model.eval()
+            try:
+                found = self._validation()
+            finally:
+                self.model.train()
+        if found is None:
+            return {}
+        if self.plan.limit is not None and self.plan.lines is None:
+            self.plan = replace(self.plan, lines=found.lines)
+            if self.ranks.first:
+                self.records.save_plan(self.plan)
+        return found.scores
 
-        The other processes are waiting, so this one may use a thread for each of them.
+    def _validation(self) -> Optional[Validation]:
+        """Piece by piece, until it is done or a process must stop.
+
+        In a budget of minutes the first validation decides by how many lines models are scored.
         """
-        threads = torch.get_num_threads()
-        torch.set_num_threads(max(threads, self.ranks.size))
-        try:
-            with self.average.applied(), self.signals.interrupting():
-                self.model.eval()
-                return self.validate(self.model, self.progress.step)
-        except SignalReceived:
-            return {}
-        except (MemoryError, RuntimeError) as error:
-            if not out_of_memory(error):
-                raise
-            self.error = RegardError(
-                f"Not enough memory for the validation of step {self.progress.step}; the step is "
-                "saved: free some memory and run the same command."
-            )
-            return {}
-        finally:
-            self.model.train()
-            torch.set_num_threads(threads)
+        pieces = self.validate(self.model, self.progress.step, self.plan.lines)
+        longest = self.time.longest_validation(self.plan)
+        began, enough = self.time.elapsed, False
+        while True:
+            try:
+                pieces.send(enough) if enough else next(pieces)
+            except StopIteration as end:
+                found: Validation = end.value
+                return found
+            except (MemoryError, RuntimeError) as error:
+                self._fail_validation(error)
+            stop = self.signals.number is not None or self.error is not None
+            late = self.ranks.first and self.time.elapsed - began > longest
+            flags = torch.tensor([float(stop), float(late)])
+            self.ranks.all_reduce(flags)
+            if flags[0] > 0:
+                pieces.close()
+                return None
+            enough = bool(flags[1] > 0)
+
+    def _fail_validation(self, error: BaseException) -> None:
+        """Training ends, once the step is saved, if memory ran out."""
+        if not out_of_memory(error):
+            raise error
+        self.error = RegardError(
+            f"Not enough memory for the validation of step {self.progress.step}; the step is "
+            "saved: free some memory and run the same command."
+        )
 
     def _save(self, must: bool) -> bool:
         """Whether the first process saved a checkpoint; all processes wait for it."""
         saved = True
+        self.progress.elapsed = self.time.elapsed
         if self.ranks.first:
             groups = {
                 "weights": collect(self.model),
                 "optimizer": optimizer_tensors(self.optimizer),
                 "average": self.average.tensors,
             }
-            saved = self.records.save(self.progress, groups, must)
+            with self.time.saving():
+                saved = self.records.save(self.progress, groups, must)
         (all_saved,) = self.ranks.broadcast([float(saved)])
         self.ranks.barrier()
         return all_saved > 0

@@ -20,6 +20,7 @@ from regard.data.batch import EOS, UNKNOWN, Batch, Padded, Row
 from regard.data.corpus import Pairs, annotate
 from regard.data.encoding import encode_words
 from regard.data.line import Line, Pair
+from regard.data.parallel import Parallel
 from regard.data.store import Batches, BatchSettings, Offset, Store, by_length
 from regard.data.tokenizer import Bytes, TokenizerSettings
 from regard.data.tokenizers import Tokenizers
@@ -30,7 +31,7 @@ def files(folder: Path, source: str, heads: str, target: str | None = None) -> P
     (folder / "a.en").write_text(source)
     (folder / "a.de").write_text(source if target is None else target)
     (folder / "a.trees").write_text(heads)
-    return Pairs.of_files(folder / "a.en", folder / "a.de", {DependencyTree: folder / "a.trees"})
+    return Parallel(folder / "a.en", folder / "a.de", trees=folder / "a.trees").open()
 
 
 def refusal(pairs: Pairs) -> str:
@@ -53,7 +54,7 @@ def test_heads_come_with_their_pairs(tmp_path: Path) -> None:
 def test_a_tsv_file_and_gzip(tmp_path: Path) -> None:
     (tmp_path / "a.tsv").write_text("a b\tx\nc\ty\n")
     (tmp_path / "a.trees").write_bytes(gzip.compress(b"2 0\n0\n"))
-    pairs = Pairs.of_tsv(tmp_path / "a.tsv", {DependencyTree: tmp_path / "a.trees"})
+    pairs = Parallel(pairs=tmp_path / "a.tsv", trees=tmp_path / "a.trees").open()
     assert [pair.source.tree for pair in pairs] == [(2, 0), (0,)]
 
 
@@ -120,7 +121,7 @@ def test_the_grammar_writes_trees(tmp_path: Path) -> None:
     grammar.write(grammar.generate(200, held_out=50), tmp_path)
     for part in ("train", "valid", "test"):
         source, target, trees = (tmp_path / f"{part}.{suffix}" for suffix in ("en", "de", "trees"))
-        for pair in Pairs.of_files(source, target, {DependencyTree: trees}):
+        for pair in Parallel(source, target, trees=trees).open():
             assert pair.source.tree is not None
             assert pair.source.tree.count(0) == 1
 
@@ -373,3 +374,11 @@ def test_forests_of_many_words_are_checked_in_linear_time() -> None:
     for below, above in pairwise(order):
         heads[below - 1] = above
     DependencyTree.check(heads, count, "here")
+
+
+def test_words_of_a_line_of_spaces_are_found_in_one_pass() -> None:
+    """Every start tried anew would take minutes."""
+    spaces = " " * 100_000
+    lines = [spaces, f"{spaces}a{spaces}b", f"a{spaces}"]
+    found = encode_words(lines, lambda words: [[len(word)] for word in words])
+    assert found == [[], [[100_001], [100_001]], [[100_001]]]

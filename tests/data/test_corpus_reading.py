@@ -12,15 +12,17 @@ from pathlib import Path
 
 import pytest
 
-from regard.data.corpus import MAX_CHARACTERS, Pairs, read_plain
+from regard.data.corpus import Pairs
 from regard.data.line import Line, Pair
+from regard.data.parallel import Parallel
+from regard.data.text import MAX_CHARACTERS, read_plain
 from regard.errors import UsageError
 
 
 def files(folder: Path, source: bytes, target: bytes) -> Pairs:
     (folder / "a.en").write_bytes(source)
     (folder / "a.de").write_bytes(target)
-    return Pairs.of_files(folder / "a.en", folder / "a.de")
+    return Parallel(folder / "a.en", folder / "a.de").open()
 
 
 def refusal(pairs: Pairs) -> str:
@@ -106,6 +108,11 @@ def test_empty_sides_are_counted_skips(tmp_path: Path) -> None:
     assert (report.read, report.kept) == (5, 2)
 
 
+def test_an_empty_target_is_reported_in_its_own_file(tmp_path: Path) -> None:
+    pairs = files(tmp_path, b"a\nb\n", b"1\n\n")
+    assert pairs.check().skipped["empty"].first == f"{tmp_path / 'a.de'}:2"
+
+
 def test_lines_too_long_are_skipped_without_being_held(tmp_path: Path) -> None:
     size = 30_000_000
     pairs = files(tmp_path, b"a\n" + b"x" * size + b"\nc\n", b"1\n2\n3\n")
@@ -136,14 +143,14 @@ def test_a_megabyte_without_line_end_at_the_end_of_a_file(tmp_path: Path) -> Non
 
 def test_a_folder_is_refused(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="is a folder"):
-        Pairs.of_files(tmp_path, tmp_path)
+        Parallel(tmp_path, tmp_path).open()
     with pytest.raises(UsageError, match="is a folder"):
         list(read_plain(tmp_path))
 
 
 def test_a_missing_file_is_refused_by_name(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=r"Cannot read .*none\.en: No such file"):
-        Pairs.of_files(tmp_path / "none.en", tmp_path / "none.de")
+        Parallel(tmp_path / "none.en", tmp_path / "none.de").open()
     with pytest.raises(UsageError, match=r"none\.txt"):
         list(read_plain(tmp_path / "none.txt"))
 
@@ -158,7 +165,7 @@ def test_a_file_deleted_after_the_check_is_refused(tmp_path: Path) -> None:
 def test_a_pipe_is_refused_since_it_can_be_read_only_once(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     with pytest.raises(UsageError, match="not a regular file"):
-        Pairs.of_tsv(tmp_path / "pipe")
+        Parallel(pairs=tmp_path / "pipe").open()
 
 
 def test_an_unreadable_file_is_refused(tmp_path: Path) -> None:
@@ -187,7 +194,9 @@ def test_gzip_is_told_by_its_bytes_and_not_by_its_name(tmp_path: Path) -> None:
     pairs = files(tmp_path, gzip.compress(b"one\ntwo\n"), b"eins\nzwei\n")
     assert [pair.source.text for pair in pairs] == ["one", "two"]
     (tmp_path / "plain.gz").write_bytes(b"one\teins\n")
-    assert list(Pairs.of_tsv(tmp_path / "plain.gz")) == [Pair(1, Line("one"), Line("eins"))]
+    assert list(Parallel(pairs=tmp_path / "plain.gz").open()) == [
+        Pair(1, Line("one"), Line("eins"))
+    ]
 
 
 def test_gzip_of_several_members(tmp_path: Path) -> None:
@@ -226,7 +235,7 @@ def test_a_corrupt_gzip_is_refused_or_has_the_same_text(tmp_path: Path) -> None:
 def test_tsv(tmp_path: Path) -> None:
     path = tmp_path / "pairs.tsv"
     path.write_bytes(b"\xef\xbb\xbfone\teins\r\n\r\n\tzwei\r\nthree\tdrei")
-    pairs = Pairs.of_tsv(path)
+    pairs = Parallel(pairs=path).open()
     assert list(pairs) == [Pair(1, Line("one"), Line("eins")), Pair(4, Line("three"), Line("drei"))]
     assert pairs.check().skipped["empty"].count == 2
 
@@ -235,13 +244,13 @@ def test_tsv(tmp_path: Path) -> None:
 def test_a_row_without_two_columns_is_refused_with_its_line(row: bytes, tmp_path: Path) -> None:
     path = tmp_path / "pairs.tsv"
     path.write_bytes(b"one\teins\n" + row + b"\n")
-    assert "pairs.tsv:2 has" in refusal(Pairs.of_tsv(path))
+    assert "pairs.tsv:2 has" in refusal(Parallel(pairs=path).open())
 
 
 def test_target_alone_has_an_empty_source(tmp_path: Path) -> None:
     path = tmp_path / "text"
     path.write_bytes(b"one\n\ntwo\n")
-    assert list(Pairs.of_target(path)) == [
+    assert list(Parallel(target=path).open_for(False, ())) == [
         Pair(1, Line(""), Line("one")),
         Pair(3, Line(""), Line("two")),
     ]
@@ -267,7 +276,7 @@ def test_reading_a_large_file_needs_little_memory(tmp_path: Path) -> None:
     path = tmp_path / "large.tsv"
     path.write_bytes(b"some words of the source\tand some of the target\n" * 30_000)
     tracemalloc.start()
-    count = sum(1 for _ in Pairs.of_tsv(path))
+    count = sum(1 for _ in Parallel(pairs=path).open())
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert count == 30_000

@@ -14,6 +14,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import pytest
 import sentencepiece
@@ -485,3 +486,14 @@ def test_nothing_is_printed_while_training(capfd: pytest.CaptureFixture[str]) ->
 def test_an_entry_twice_is_refused() -> None:
     with pytest.raises(ValueError, match="twice"):
         Words(["a", "a"])
+
+
+@pytest.mark.parametrize("kind", ["bpe", "unigram"])
+def test_only_the_beginning_of_a_very_long_line_is_learned_from(kind: Any) -> None:
+    short, long = "the cat sat on the mat " * 40, "ab" * 5_000 + "zz" * 40_000
+    settings = TokenizerSettings(kind=kind, vocabulary=280)
+    tokenizer = train(settings, [short, long])
+    pieces = tokenizer.pieces(range(tokenizer.size))
+    assert any("ab" in piece for piece in pieces)
+    assert not any("zz" in piece for piece in pieces)
+    assert tokenizer.decode(tokenizer.encode([long])[0]) == long

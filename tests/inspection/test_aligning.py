@@ -193,7 +193,7 @@ def test_what_cannot_be_right_is_refused_in_a_sentence(
     source = ["--source", able / "test.source"]
     files = [*source, "--target", able / "test.target"]
     for arguments, said in (
-        (["align", run, *source, "--target", short], "ends before line 2"),
+        (["align", run, *source, "--target", short], "test.source has 30 lines but"),
         (["align", run, *files, "--method", "giza"], "choose argmax"),
         (["align", run, *files, "--attention-heads", "9.9"], "no head 9.9"),
         (["align", run, *files, "--choose", bad], "bad:2: '1:1' is not a link"),

@@ -18,6 +18,7 @@ from regard.data.batch import EOS, Batch, Padded
 from regard.data.line import Line
 from regard.data.tokenizer import Bytes, Tokenizer
 from regard.errors import UsageError
+from regard.inspection.alignment import MOMENTS, AttentionHeads, every_head
 from regard.inspection.look import look
 from regard.models import Architecture
 from regard.models.language import LanguageConfig
@@ -162,6 +163,46 @@ def test_a_given_target_is_read_instead_of_searched_for() -> None:
     assert found.target.words == ("ANT", "BEE", "</s>")
     assert found.read.words == ("<s>", "ANT", "BEE")
     assert found.attention("cross").shape == (3, 6)
+
+
+def test_a_prefix_is_what_the_target_begins_with() -> None:
+    predictor = untrained(SMALL)
+    free = look(predictor, TEXT)
+    begun = "HEN GNU" if not free.translation.startswith("HEN GNU") else "GNU HEN"
+    found = look(predictor, TEXT, prefix=f" {begun} ")
+    assert (found.given, found.prefix) == (False, begun)
+    (expected,) = predictor.predict([TEXT], [begun])
+    assert found.translation == expected.text
+    assert found.translation.startswith(begun)
+    assert {node.token for node in found.search_tree if node.step == 1} == {found.target.ids[0]}
+    assert look(predictor, TEXT, prefix=" ").translation == free.translation
+    with pytest.raises(UsageError, match="not both"):
+        look(predictor, TEXT, target="ANT", prefix="ANT")
+    with pytest.raises(UsageError, match="continues the text itself"):
+        look(untrained(LanguageConfig.miniatures()[0]), TEXT, prefix="ANT")
+
+
+def test_words_are_aligned_by_the_heads_that_agree_most_in_the_sentence() -> None:
+    found = look(untrained(SMALL), TEXT, target="ANT BEE CAT")
+
+    def agreement(heads: AttentionHeads) -> int:
+        return len(found.alignment(heads, "intersection"))
+
+    every = [
+        AttentionHeads((head,), moment)
+        for head in every_head(found.layers.cross)
+        for moment in MOMENTS
+    ]
+    assert agreement(found.attention_heads) >= max(map(agreement, every))
+    mean = look(untrained(SMALL), TEXT, attention_heads=AttentionHeads())
+    assert mean.attention_heads == AttentionHeads()
+
+
+def test_an_empty_translation_can_be_looked_at() -> None:
+    found = look(untrained(SMALL, Beam(max_length_ratio=0.01, max_length_extra=1)), TEXT)
+    assert found.translation == ""
+    assert found.alignment() == frozenset()
+    assert found.html()
 
 
 def test_means_are_means_and_one_head_is_itself() -> None:

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from shown import Shown, width
 from untrained import untrained
 
 import regard
@@ -76,45 +77,6 @@ def test_a_notebook_shows_the_page_in_a_frame_of_its_own() -> None:
     assert shown.count("<") == 2
 
 
-class Shown:
-    """A page in the browser, with what a person does to it."""
-
-    def __init__(self, browser: Any, path: Path) -> None:
-        self.browser = browser
-        browser.get("about:blank")  # what was shown before has nothing more to say
-        browser.get_log("browser")
-        browser.get(path.as_uri())
-        self.wait("return document.body.dataset.ready === 'true'")
-
-    def wait(self, condition: str) -> Any:
-        from selenium.webdriver.support.ui import WebDriverWait
-
-        return WebDriverWait(self.browser, 60).until(lambda b: b.execute_script(condition))
-
-    def all(self, selector: str) -> list[Any]:
-        return list(self.browser.find_elements("css selector", selector))
-
-    def press(self, group: str, text: str) -> None:
-        """A button; the page then draws itself anew."""
-        self.browser.execute_script("document.body.dataset.ready = 'false'")
-        buttons = self.all(f"[data-choice={group}], [data-panel={group}]")
-        next(each for each in buttons if each.text.strip() == text).click()
-        self.wait("return document.body.dataset.ready === 'true'")
-
-    def point_at(self, element: Any) -> str:
-        from selenium.webdriver.common.action_chains import ActionChains
-
-        self.browser.execute_script("arguments[0].scrollIntoView({block: 'center'})", element)
-        ActionChains(self.browser).move_to_element(element).perform()
-        return self.said()
-
-    def said(self) -> str:
-        return str(self.all(".readout")[0].text)
-
-    def errors(self) -> list[Any]:
-        return [each for each in self.browser.get_log("browser") if each["level"] != "INFO"]
-
-
 OWN = AttentionHeads(((1, 1), (2, 2)), "reading")
 
 
@@ -131,9 +93,8 @@ def shown(browser: Any, found: Look, tmp_path: Path) -> Shown:
 
 def test_pointing_at_a_word_shows_where_it_looks(shown: Shown, found: Look) -> None:
     shown.press("kind", "within the source")
-    shown.press("layer", "2")
-    shown.press("head", "1")
-    for view in ("lines", "text"):
+    shown.only("2.1")
+    for view in ("lines and map", "text"):
         shown.press("view", view)
         said = shown.point_at(shown.all(".word")[1])
         weights = found.attention("encoder", 2, 1, words=True)[1]
@@ -146,7 +107,8 @@ def test_pointing_at_a_word_shows_where_it_looks(shown: Shown, found: Look) -> N
 
 
 def test_the_map_tells_the_weight_of_each_cell(shown: Shown, found: Look) -> None:
-    shown.press("view", "map")
+    shown.press("preset", "mean of all")
+    shown.press("moment", "written")
     rows, columns = found.attention("cross").shape
     assert [each.text for each in shown.all(".down .name")] == list(found.target.words)
     body = shown.all(".map .body")[0]
@@ -159,16 +121,138 @@ def test_the_map_tells_the_weight_of_each_cell(shown: Shown, found: Look) -> Non
     assert shown.errors() == []
 
 
-def test_all_heads_are_shown_and_one_can_be_chosen(shown: Shown, found: Look) -> None:
+def test_the_page_opens_on_the_heads_that_align(shown: Shown, found: Look) -> None:
+    assert shown.picked() == ["1.1", "2.2"]
+    assert shown.pressed("preset") == ["aligning"]
+    assert shown.pressed("moment") == ["read"]
+    assert [each.text for each in shown.all(".down .name")] == list(found.read.words)
+    assert [each.text for each in shown.all(".legend > span")][:2] == ["1.1", "2.2"]
+
+
+def test_each_head_has_its_colour_in_the_map(shown: Shown, found: Look) -> None:
+    for head in ("1.1", "2.2", "1.2", "2.1"):  # off, off, on, on
+        shown.pick(head)
+    assert shown.picked() == ["1.2", "2.1"]
+    slots = [shown.colour("--head-1"), shown.colour("--head-2")]
+    pixels = shown.pixels(".map canvas")
+    heads = np.stack([found.attention("cross", 1, 2), found.attention("cross", 2, 1)], axis=-1)
+    shades = np.rint(255 * np.sqrt(np.rint(heads * STEPS) / STEPS)) / 255  # (T, S, heads)
+    expected = 255 + shades[..., None] * (np.array(slots) - 255)
+    assert pixels.shape == (heads.shape[0], 2 * heads.shape[1], 3)
+    np.testing.assert_allclose(pixels, expected.reshape(pixels.shape), atol=1.1)
+    said = shown.point_at(shown.all(".word")[0])
+    assert re.match(r"\S+ attends to 1\.2 \S+ [0-9.]+.*; 2\.1 \S+ [0-9.]+", said), said
+    ink = 255 - shown.pixels(".columns canvas").reshape(-1, 3)
+    ink = ink[np.linalg.norm(ink, axis=1) > 15]
+    for slot in slots:  # both have a line from the word
+        tone = 255 - np.array(slot)
+        cosines = ink @ tone / np.linalg.norm(ink, axis=1) / np.linalg.norm(tone)
+        assert (cosines > 0.995).any()
+    assert shown.errors() == []
+
+
+def test_a_head_keeps_its_colour_and_six_are_the_most(browser: Any, tmp_path: Path) -> None:
+    config = TransformerConfig.miniatures()[0].changed(layers=4, heads=2)
+    save_page([look(untrained(config), "ant bee cat")], tmp_path / "look.html")
+    shown = Shown(browser, tmp_path / "look.html")
+    shown.press("preset", "mean of all")
+    assert shown.picked() == []
+    heads = [f"{layer}.{head}" for layer in (1, 2, 3, 4) for head in (1, 2)]
+    for head in heads[:7]:
+        shown.pick(head)
+    assert shown.picked() == heads[:6]
+    before = shown.swatches()
+    shown.pick("1.2")
+    assert shown.swatches() == {name: before[name] for name in before if name != "1.2"}
+    shown.pick("4.2")
+    assert shown.swatches()["4.2"] == before["1.2"]
+    assert len(set(shown.swatches().values())) == 6
+
+
+def test_all_heads_are_shown_and_some_can_be_picked(shown: Shown, found: Look) -> None:
     shown.press("view", "all heads")
     small = shown.all(".heads button")
     assert len(small) == 4
     bits = found.entropy("cross")[1][0]
-    assert small[2].text == f"layer 2 head 1: {bits:.1f} bits"
-    small[2].click()
-    shown.wait("return document.querySelector('.map') !== null")
-    pressed = [each.text for each in shown.all("[data-choice][aria-pressed=true]")]
-    assert pressed == ["target to source", "map", "words", "2", "1"]
+    assert small[2].text == f"2.1: {bits:.1f} bits"
+    assert [each.get_attribute("aria-pressed") for each in small] == [
+        "true",
+        "false",
+        "false",
+        "true",
+    ]
+    shown.click(small[2])
+    shown.press("view", "lines and map")
+    assert shown.picked() == ["1.1", "2.1", "2.2"]
+
+
+@pytest.mark.parametrize("pixels", [1200, 400])
+def test_nothing_is_wider_than_the_screen(shown: Shown, pixels: int) -> None:
+    with width(shown.browser, pixels):
+        shown.reload()
+        for number in (0, 1):
+            shown.sentence(number)
+            for view in ("text", "all heads", "lines and map"):
+                shown.press("view", view)
+                assert shown.overflow() == 0, view
+            for name in ("Alignment", "Search", "Tokens", "Vectors", "Attention"):
+                shown.press(name.lower(), name)
+                assert shown.overflow() == 0, name
+        shown.sentence(0)
+        lines, map_ = (shown.all(each)[0].rect for each in (".columns", ".map"))
+        if pixels == 1200:  # beside each other, words at the same height
+            assert map_["x"] > lines["x"] + lines["width"]
+            tops = [shown.all(each)[0].rect for each in (".left .word", ".down .name")]
+            middles = [each["y"] + each["height"] / 2 for each in tops]
+            assert abs(middles[0] - middles[1]) < 3
+        else:
+            assert map_["y"] > lines["y"] + lines["height"]
+        assert lines["width"] + (map_["width"] if pixels == 1200 else 0) > 0.6 * pixels
+
+
+def test_a_wide_map_scrolls_in_its_box(browser: Any, tmp_path: Path) -> None:
+    words = " ".join(["ant bee cat dog eel fox gnu hen"] * 5)
+    many = look(untrained(TransformerConfig.miniatures()[0]), words, target=words.upper())
+    save_page([many], tmp_path / "look.html")
+    with width(browser, 400):
+        shown = Shown(browser, tmp_path / "look.html")
+        assert shown.overflow() == 0
+        box = shown.all(".both .scroll")[0]
+        inside = shown.browser.execute_script("return arguments[0].scrollWidth", box)
+        assert inside > 400 > box.size["width"]
+
+
+def test_the_keyboard_is_enough(shown: Shown, found: Look) -> None:
+    shown.browser.execute_script("document.querySelector('[data-key=\"kind:encoder\"]').focus()")
+    shown.keys("ENTER")
+    shown.wait("return document.activeElement.dataset.key === 'kind:encoder'")
+    shown.only("1.1")
+    shown.browser.execute_script("document.querySelector('.left .word').focus()")
+    shown.keys("ARROW_DOWN")
+    assert shown.said().startswith("bee attends to ")
+    shown.keys("ENTER", "ARROW_DOWN")  # pinned: moving on changes nothing
+    assert shown.said().startswith("bee attends to ")
+    shown.keys("ESCAPE", "ARROW_DOWN")
+    assert shown.said().startswith("dog attends to ")
+    shown.browser.execute_script("document.querySelector('.map .body').focus()")
+    shown.keys("ARROW_RIGHT", "ARROW_DOWN")
+    assert re.fullmatch(r"bee attends to bee [0-9.]+", shown.said())
+    assert shown.all(".map .name.lit")[0].text == "bee"
+    shown.press("search", "Search")
+    shown.browser.execute_script("document.querySelector('svg.tree g').focus()")
+    first = shown.said()
+    shown.keys("ARROW_RIGHT")
+    assert shown.said() != first
+    shown.keys("ARROW_LEFT")
+    assert shown.said() == first
+
+
+def test_everything_to_press_has_a_name(shown: Shown) -> None:
+    for view in ("text", "all heads", "lines and map"):
+        shown.press("view", view)
+        pressable = shown.all("button, select, textarea, [tabindex='0']")
+        assert len(pressable) > 10
+        assert all(each.accessible_name for each in pressable)
 
 
 def expected_links(found: Look, heads: AttentionHeads, method: Method) -> str:
@@ -186,10 +270,8 @@ def test_the_alignment_is_that_of_python_for_the_weights_shown(shown: Shown, fou
     assert shown.all("textarea")[0].get_attribute("value") == expected_links(
         found, OWN, "grow-diag"
     )
-    shown.press("whose", "others")
-    shown.press("layer", "1")
-    shown.press("head", "2")
-    for moment, name in zip(MOMENTS, ("it is written", "it is read"), strict=True):
+    shown.only("1.2")
+    for moment, name in zip(MOMENTS, ("written", "read"), strict=True):
         shown.press("moment", name)
         for method in METHODS:
             shown.press("method", method)
@@ -214,12 +296,8 @@ def test_the_search_and_the_tokens_are_shown(shown: Shown, found: Look) -> None:
 
 
 def test_hostile_text_is_shown_as_text(shown: Shown) -> None:
-    from selenium.webdriver.support.ui import Select
-
-    shown.browser.execute_script("document.body.dataset.ready = 'false'")
-    Select(shown.all("header select")[0]).select_by_index(1)
-    shown.wait("return document.body.dataset.ready === 'true'")
-    for view in ("lines", "text", "map", "all heads"):
+    shown.sentence(1)
+    for view in ("text", "all heads", "lines and map"):
         shown.press("view", view)
     shown.press("view", "text")
     texts = [each.get_attribute("textContent") for each in shown.all(".word")]
@@ -241,7 +319,7 @@ def test_every_family_shows_what_it_has(browser: Any, tmp_path: Path, family: An
     save_page([found], tmp_path / "look.html")
     shown = Shown(browser, tmp_path / "look.html")
     if found.layers.kinds:
-        for view in ("text", "map", "all heads", "lines"):
+        for view in ("text", "all heads", "lines and map"):
             shown.press("view", view)
         assert len(shown.all(".side.left .word")) > 0
     else:
@@ -257,7 +335,7 @@ def test_two_hundred_words_are_drawn(browser: Any, tmp_path: Path) -> None:
     save_page([many], tmp_path / "long.html")
     assert (tmp_path / "long.html").stat().st_size < 3_000_000
     shown = Shown(browser, tmp_path / "long.html")
-    for view in ("lines", "map", "all heads", "text"):
+    for view in ("lines and map", "all heads", "text"):
         shown.press("view", view)
     assert "attends to" in shown.point_at(shown.all(".word")[150])
     assert shown.errors() == []

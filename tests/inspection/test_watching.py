@@ -3,27 +3,24 @@
 from __future__ import annotations
 
 import base64
-import http.client
 import json
 import shutil
-import socket
-import struct
-import threading
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from test_page import Shown
+from served import ask, serving
+from shown import Shown, width
 from toy import Crash, at_step, crash, train_small, write_corpus
 from untrained import untrained
 
 from regard.cli import main
 from regard.data.line import Line, Pair
-from regard.errors import RegardError, UsageError
-from regard.inspection.watching import own_names, run_data, start, version
+from regard.errors import RegardError
+from regard.inspection.local_server import LocalServer
+from regard.inspection.watching import routes, run_data, version
 from regard.models.turing import TuringConfig
 from regard.runs.folder import Run
 from regard.runs.snapshot import load_snapshots, save_snapshot, snapshot
@@ -104,22 +101,8 @@ def test_a_run_that_was_killed_ends_with_the_same_snapshots(tmp_path: Path) -> N
 
 @pytest.fixture
 def port(able: Path) -> Iterator[int]:
-    server = start(Run.open(able / "run"), 0)
-    thread = threading.Thread(target=server.serve_forever)
-    thread.start()
-    yield server.server_address[1]
-    server.shutdown()
-    thread.join()
-    server.server_close()
-
-
-def ask(port: int, path: str, method: str = "GET", host: str | None = None) -> tuple[int, bytes]:
-    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=30)
-    connection.request(method, path, headers={} if host is None else {"Host": host})
-    answer = connection.getresponse()
-    found = answer.status, answer.read()
-    connection.close()
-    return found
+    with serving(routes(Run.open(able / "run"))) as found:
+        yield found
 
 
 def test_the_server_answers_two_questions(port: int) -> None:
@@ -129,34 +112,25 @@ def test_the_server_answers_two_questions(port: int) -> None:
     data = json.loads(body)
     assert status == 200
     assert data["step"] == data["steps"] == 120
-    assert [step for step, _ in data["validation"]["loss"]] == [60, 120]
+    assert data["validation"]["step"] == [60, 120]
+    assert [each["step"] for each in data["snapshots"]] == [60, 120]
     assert ask(port, f"/data?known={data['version']}") == (204, b"")
+    later = json.loads(ask(port, "/data?since=60")[1])
+    assert [each["step"] for each in later["snapshots"]] == [120]
+    assert ask(port, "/data?since=x")[0] == 200
     assert ask(port, "/config.json")[0] == 404
     assert ask(port, "/../config.json")[0] == 404
-    assert ask(port, "/", method="POST")[0] == 501
-    assert ask(port, "/data", host="example.org")[0] == 403  # a page of the network is refused
 
 
-def test_what_cannot_be_answered_is_no_news_for_the_terminal(
+def test_a_corrupt_file_is_reported_on_the_page(
     port: int, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     def damaged(run: Run) -> None:
-        raise UsageError("plan.json is damaged.")
+        raise RegardError("plan.json is damaged.")
 
     monkeypatch.setattr(Run, "steps", property(damaged))
     assert ask(port, "/data") == (500, b"plan.json is damaged.")
-    assert ask(port, "x://[")[0] == 400
-    with socket.create_connection(("127.0.0.1", port)) as gone:
-        gone.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))  # a reset
-        gone.sendall(b"GET / HT")
-    time.sleep(0.2)
-    assert ask(port, "/nothing")[0] == 404
     assert capfd.readouterr() == ("", "")
-
-
-def test_only_the_port_of_the_web_may_be_left_out() -> None:
-    assert own_names(8765) == ["127.0.0.1:8765", "localhost:8765"]
-    assert {"127.0.0.1", "localhost"} < set(own_names(80))
 
 
 def test_what_is_written_while_the_page_is_made_is_shown_next_time(
@@ -171,26 +145,159 @@ def test_what_is_written_while_the_page_is_made_is_shown_next_time(
 
 def test_a_taken_port_is_a_plain_sentence(port: int, transformer: Path) -> None:
     with pytest.raises(RegardError, match="give another --port"):
-        start(Run.open(transformer), port)
+        LocalServer(routes(Run.open(transformer)), port)
+    assert main(["watch", str(transformer), "--port", str(port)]) == 1
 
 
-def test_the_page_shows_curves_and_translations_over_time(browser: Any, port: int) -> None:
-    browser.get_log("browser")
-    browser.get(f"http://127.0.0.1:{port}/")
-    assert len(browser.find_elements("css selector", "svg.chart")) == 2
-    assert len(browser.find_elements("css selector", ".sentence")) == 4
-    slider = browser.find_element("css selector", "input[type=range]")
-    assert "step 120" in browser.find_element("css selector", ".time").text
-    slider.send_keys("\ue012")  # the left arrow
-    assert "step 60" in browser.find_element("css selector", ".time").text
-    assert browser.get_log("browser") == []
-    browser.get("about:blank")  # before its server ends
+def test_curves_are_columns_and_only_numbers(transformer: Path, tmp_path: Path) -> None:
+    shutil.copytree(transformer, tmp_path / "run")
+    run = Run.open(tmp_path / "run")
+    assert {"step", "loss", "rate", "tokens_per_second"} <= set(run_data(run)["training"])
+    run.journal.add("train", 9, {"loss": float("nan"), "rate": "<b>", "time": 2.5, "other": 1})
+    table = run_data(run)["training"]
+    assert table["step"] == list(range(1, 10))
+    assert (table["loss"][-1], table["rate"][-1], table["time"][-1]) == (None, None, 2.5)
+    assert "other" not in table
+    for step in range(10, 3000):
+        run.journal.add("train", step, {"loss": 1.0})
+    steps = run_data(run)["training"]["step"]
+    assert len(steps) <= 1000
+    assert steps[-1] == 2999
+
+
+def grown(able: Path, folder: Path) -> Run:
+    """A copy of a run as it was after its first validation, with times and half its steps."""
+    shutil.copytree(able / "run", folder)
+    records = [json.loads(line) for line in (folder / "journal.jsonl").read_text().splitlines()]
+    timed = [{**each, "time": 0.5 * each["step"]} for each in records if each["step"] <= 60]
+    (folder / "journal.jsonl").write_text("".join(json.dumps(each) + "\n" for each in timed))
+    (folder / "snapshots/step-120.json").rename(folder / "later.json")
+    return Run.open(folder)
+
+
+def figures(shown: Shown) -> dict[str, str]:
+    names, values = shown.all(".figures dt"), shown.all(".figures dd")
+    return {name.text: value.text for name, value in zip(names, values, strict=True)}
+
+
+def test_the_page_follows_the_run(browser: Any, able: Path, tmp_path: Path) -> None:
+    run = grown(able, tmp_path / "run")
+    with serving(routes(run)) as port:
+        shown = Shown(browser, f"http://127.0.0.1:{port}/")
+        assert len(shown.all("figure:not([hidden])")) == 4
+        found = figures(shown)
+        assert found["step"].split() == ["60", "of", "120"]
+        assert found["elapsed"] == "30 s"
+        assert found["remaining"].split("\n") == ["30 s", "estimated"]
+        shown.all(".sentence")[2].click()
+        browser.execute_script("window.kept = document.querySelector('svg.chart')")
+        (run.path / "later.json").rename(run.path / "snapshots/step-120.json")
+        run.journal.add("train", 120, {"loss": 0.01, "time": 65.0})
+        shown.wait("return document.querySelector('.time output').textContent === 'step 120'")
+        found = figures(shown)
+        assert (found["step"].split()[0], found["elapsed"]) == ("120", "1 min 5 s")
+        assert "remaining" not in found
+        assert browser.execute_script("return window.kept === document.querySelector('svg.chart')")
+        pressed = [each.get_attribute("aria-pressed") for each in shown.all(".sentence")]
+        assert pressed == ["false", "false", "true", "false"]
+        assert shown.errors() == []
+        browser.get("about:blank")  # before its server ends
+
+
+def test_a_step_that_was_picked_stays(browser: Any, able: Path, tmp_path: Path) -> None:
+    run = grown(able, tmp_path / "run")
+    shutil.copy(run.path / "snapshots/step-60.json", run.path / "snapshots/step-30.json")
+    with serving(routes(run)) as port:
+        shown = Shown(browser, f"http://127.0.0.1:{port}/")
+        shown.all("input[type=range]")[0].send_keys("\ue012")  # the left arrow
+        assert shown.all(".time output")[0].text == "step 30"
+        (run.path / "later.json").rename(run.path / "snapshots/step-120.json")
+        run.journal.add("train", 70, {"loss": 0.01})
+        shown.wait("return document.querySelector('input[type=range]').max === '2'")
+        assert shown.all(".time output")[0].text == "step 30"
+        shown.all(".time button")[0].click()
+        assert shown.all(".time output")[0].text == "step 120"
+        assert shown.errors() == []
+        browser.get("about:blank")
+
+
+@pytest.mark.parametrize("pixels", [1200, 400])
+def test_maps_have_the_words_on_their_axes(
+    browser: Any, able: Path, tmp_path: Path, pixels: int
+) -> None:
+    run = Run.open(able / "run")
+    assert main(["watch", str(run.path), "--output", str(tmp_path / "watch.html")]) == 0
+    with width(browser, pixels):
+        shown = Shown(browser, tmp_path / "watch.html")
+        assert shown.overflow() == 0
+        first = list(load_snapshots(run))[-1]["sentences"][0]
+        assert [each.text for each in shown.all(".across .name")] == first["attention"]["columns"]
+        assert [each.text for each in shown.all(".down .name")] == first["attention"]["rows"]
+        ticks = texts(shown)
+        assert {"0", "50", "100"} <= set(ticks) or {"0", "20", "40"} <= set(ticks)
+        assert not any(each == "-0" or "NaN" in each for each in ticks)
+        lines = shown.point_at(shown.all("svg.chart")[0], "figcaption output")
+        assert lines.startswith("step ")
+        assert shown.errors() == []
+
+
+def texts(shown: Shown) -> list[str]:
+    return [each.text for each in shown.all("svg.chart text")]
+
+
+def value_ticks(shown: Shown) -> np.ndarray[Any, Any]:
+    """(ticks, 2): the value of each tick of the loss and its height."""
+    script = (
+        "return [...document.querySelectorAll('svg.chart')[0].querySelectorAll('text')]"
+        ".filter((each) => each.getAttribute('x') === '46')"
+        ".map((each) => [Number(each.textContent), Number(each.getAttribute('y'))])"
+    )
+    return np.array(shown.browser.execute_script(script))
+
+
+def test_the_loss_axis_can_be_logarithmic_and_curves_be_over_time(
+    browser: Any, able: Path, tmp_path: Path
+) -> None:
+    run = grown(able, tmp_path / "run")
+    assert main(["watch", str(run.path), "--output", str(tmp_path / "watch.html")]) == 0
+    shown = Shown(browser, tmp_path / "watch.html")
+    for number, scale in enumerate((np.array, np.log)):
+        shown.all("[data-choice=loss]")[number].click()
+        pressed = [each.get_attribute("aria-pressed") for each in shown.all("[data-choice=loss]")]
+        assert pressed[number] == "true"
+        values, heights = value_ticks(shown).T
+        assert len(values) >= 3
+        np.testing.assert_allclose(values, [float(f"{each:.2g}") for each in values])  # round
+        slopes = np.diff(heights) / np.diff(scale(values))
+        np.testing.assert_allclose(slopes, slopes[0], rtol=1e-3)
+    assert "60" in texts(shown)
+    shown.all("[data-choice=axis]")[1].click()
+    assert {"30 s", "time"} <= set(texts(shown))
+    assert "60" not in texts(shown)
+    assert shown.errors() == []
+
+
+def test_hostile_names_and_sentences_stay_text(browser: Any, able: Path, tmp_path: Path) -> None:
+    name = "<img src=x onerror=document.title='taken'>"
+    run = grown(able, tmp_path / name)
+    hostile = "</script><script>document.title='taken'</script>"
+    attention = {"rows": [hostile], "columns": [hostile], "layers": 1, "weights": "gA=="}
+    facts = {"source": hostile, "reference": hostile, "output": hostile, "attention": attention}
+    save_snapshot(run, 61, {"sentences": [facts]})
+    assert main(["watch", str(run.path), "--output", str(tmp_path / "watch.html")]) == 0
+    shown = Shown(browser, tmp_path / "watch.html")
+    assert name in shown.all("h1")[0].text
+    assert [each.text for each in shown.all(".sentence bdi")] == [hostile] * 3
+    assert shown.all(".across .name")[0].get_attribute("textContent") == hostile
+    assert shown.all("img") == []
+    assert browser.title == f"regard watch: {name}"
+    assert shown.errors() == []
 
 
 def test_the_page_can_be_kept(browser: Any, able: Path, tmp_path: Path) -> None:
     assert main(["watch", str(able / "run"), "--output", str(tmp_path / "watch.html")]) == 0
     shown = Shown(browser, tmp_path / "watch.html")
-    assert len(shown.all(".sentence canvas")) > 0
+    assert len(shown.all(".maps canvas")) > 0
     assert shown.errors() == []
 
 

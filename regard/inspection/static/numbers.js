@@ -56,29 +56,9 @@ class Weights {
   }
 }
 
-/* A matrix with labels for its rows and columns. */
-class Grid {
-  constructor(values, rowNames, columnNames) {
-    this.values = values;
-    this.rowNames = rowNames;
-    this.columnNames = columnNames;
-    this.rows = rowNames.length;
-    this.columns = columnNames.length;
-  }
-
-  at(row, column) {
-    return this.values[row * this.columns + column];
-  }
-
-  /* The largest entries of a row, or of a column: pairs of index and weight. */
-  most(row, column, count) {
-    const length = row === null ? this.rows : this.columns;
-    const found = [];
-    for (let index = 0; index < length; index += 1) {
-      found.push([index, row === null ? this.at(index, column) : this.at(row, index)]);
-    }
-    return found.sort((one, other) => other[1] - one[1]).slice(0, count);
-  }
+/* The mean of some matrices. */
+function meanOf(matrices) {
+  return matrices[0].map((_, index) => matrices.reduce((sum, each) => sum + each[index], 0) / matrices.length);
 }
 
 /* The mean over the pieces of the attending word, the sum over those of the word attended to. */

@@ -77,22 +77,33 @@ function box(nodes, node, x, y) {
   ];
 }
 
+/* Left and right go to the parent and the first child, up and down to the next lane of the same step. */
+function neighbourOf(nodes, node, key) {
+  const lane = { ArrowUp: -1, ArrowDown: 1 }[key];
+  if (key === "ArrowLeft") return node.parent;
+  if (key === "ArrowRight") return node.children.length ? node.children[0].number : -1;
+  if (!lane) return -1;
+  const among = nodes.filter((each) => each.step === node.step && lane * (each.lane - node.lane) > 0);
+  const nearest = among.sort((one, other) => lane * (one.lane - other.lane))[0];
+  return nearest ? nearest.number : -1;
+}
+
+function edge(from, to, start, end) {
+  return make("path", { d: `M${from},${start}C${from + 9},${start} ${to - 9},${end} ${to},${end}` });
+}
+
 function treeView(packed, readout) {
   const nodes = nodesOf(packed);
   const lanes = assignLanes(nodes);
   const steps = Math.max(...nodes.map((node) => node.step));
-  const [width, height] = [steps * STEP + 60, lanes * LANE + 20];
-  const svg = make("svg", { class: "tree", width, height, viewBox: `0 0 ${width} ${height}` });
-  const x = (node) => 20 + (node.step - 1) * STEP;
+  const [width, height] = [steps * STEP + 20, lanes * LANE + 20];
+  const svg = make("svg", { class: "tree", width, height, viewBox: `0 0 ${width} ${height}`, role: "tree", "aria-label": "search tree" });
+  const x = (node) => 12 + (node.step - 1) * STEP;
   const y = (node) => 10 + node.lane * LANE;
-  for (const node of nodes) {
+  const groups = nodes.map((node) => {
     const parent = nodes[node.parent];
-    const group = make("g", { class: `${node.fate} ${node.best ? "best" : ""}`, tabindex: 0 });
-    if (parent) {
-      const [from, to] = [x(parent) + STEP - 18, x(node)];
-      const path = `M${from},${y(parent) + 11}C${from + 9},${y(parent) + 11} ${to - 9},${y(node) + 11} ${to},${y(node) + 11}`;
-      group.append(make("path", { d: path }));
-    }
+    const group = make("g", { class: `${node.fate} ${node.best ? "best" : ""}`, role: "treeitem", "aria-label": textOf(nodes, node) });
+    if (parent) group.append(edge(x(parent) + STEP - 18, x(node), y(parent) + 11, y(node) + 11));
     group.append(...box(nodes, node, x(node), y(node)));
     const show = () => {
       for (const lit of svg.querySelectorAll(".lit")) lit.classList.remove("lit");
@@ -101,7 +112,9 @@ function treeView(packed, readout) {
     };
     group.addEventListener("mouseenter", show);
     group.addEventListener("focus", show);
-    svg.append(group);
-  }
+    return group;
+  });
+  roving(groups, (key, number) => neighbourOf(nodes, nodes[number], key));
+  svg.append(...groups);
   return make("div", { class: "scroll" }, svg);
 }

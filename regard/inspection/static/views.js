@@ -1,6 +1,35 @@
 "use strict";
 
-/* Views of one attention matrix: running text, lines between words, all heads at once. */
+/* Views of attention: lines between words, running text, all heads at once. Each view takes some
+   series, tells a pointer what is pointed at, and can light it. */
+
+/* What is pointed at, in all views at once; a click pins it until the next click or Escape. */
+class Pointer {
+  constructor(describe) {
+    this.describe = describe;
+    this.views = [];
+    this.pinned = null;
+  }
+
+  hover(row, column) {
+    if (this.pinned === null) this.show(row, column);
+  }
+
+  pin(row, column) {
+    const name = `${row} ${column}`;
+    this.pinned = this.pinned === name ? null : name;
+    this.show(row, column);
+  }
+
+  release() {
+    this.pinned = null;
+  }
+
+  show(row, column) {
+    for (const view of this.views) view.light(row, column);
+    if (row !== null || column !== null) this.describe(row, column);
+  }
+}
 
 /* A probability as text; a tiny one keeps its exponent instead of becoming 0. */
 function formatProbability(value) {
@@ -8,132 +37,132 @@ function formatProbability(value) {
   return value.toFixed(value < 0.0995 || value > 0.995 ? 3 : 2);
 }
 
-/* Makes words respond to the pointer and the Tab key; a click pins one. */
-function pointable(elements, point) {
-  let pinned = null;
-  elements.forEach((element, number) => {
-    element.tabIndex = 0;
-    element.addEventListener("mouseenter", () => pinned === null && point(number));
-    element.addEventListener("focus", () => pinned === null && point(number));
-    element.addEventListener("mouseleave", () => pinned === null && point(null));
-    element.addEventListener("click", () => {
-      pinned = pinned === number ? null : number;
-      point(number);
+function wordsOf(names) {
+  return names.map((text) => named("span", text, { class: "word", role: "option", title: text }));
+}
+
+/* Words respond to the pointer and, with the arrow keys, to the keyboard. */
+function pointable(words, pointer, place) {
+  roving(words, inOrder);
+  words.forEach((word, number) => {
+    word.addEventListener("mouseenter", () => pointer.hover(...place(number)));
+    word.addEventListener("mouseleave", () => pointer.hover(null, null));
+    word.addEventListener("focus", () => word.matches(":focus-visible") && pointer.hover(...place(number)));
+    word.addEventListener("click", () => pointer.pin(...place(number)));
+    word.addEventListener("keydown", (event) => {
+      if (event.key === "Enter" || event.key === " ") {
+        event.preventDefault();
+        pointer.pin(...place(number));
+      }
     });
   });
 }
 
-function wordsOf(names, className) {
-  return names.map((text) => named("span", text, { class: className }));
+/* One stripe of background per series. */
+function shade(word, series, weightOf) {
+  const stripes = series.map((each, number) => {
+    const weight = weightOf(each.grid);
+    const tone = translucent(weight < 0 ? colour("--faint") : each.colour, 0.62 * strength(weight));
+    const ends = [number, number + 1].map((end) => `${((100 * end) / series.length).toFixed(1)}%`);
+    return `${tone} ${ends.join(" ")}`;
+  });
+  word.style.background = `linear-gradient(to right, ${stripes.join(", ")})`;
 }
 
-function clear(words) {
-  for (const word of words) {
+function lightWords(series, looking, lookedAt, row, column) {
+  for (const word of new Set([...looking, ...lookedAt])) {
     word.style.background = "";
     word.classList.remove("asked");
   }
-}
-
-function shadeBy(words, weightOf) {
-  const shade = shader();
-  words.forEach((word, index) => {
-    word.style.background = shade(weightOf(index));
-  });
-}
-
-/* Running text: point at a word to see what it attends to, or on the other side what attends to it. */
-function textView(grid, same, titles, show) {
-  const looking = wordsOf(grid.rowNames, "word");
-  const lookedAt = same ? looking : wordsOf(grid.columnNames, "word");
-  const paragraph = (words, title) => {
-    const many = words.length > 60 ? "reading many" : "reading";
-    const heading = named("span", title, { class: "title" });
-    const text = make("p", { class: many }, heading);
-    for (const word of words) text.append(word, " ");
-    return text;
-  };
-  pointable(looking, (row) => {
-    clear(looking);
-    clear(lookedAt);
-    if (row === null) return;
-    shadeBy(lookedAt, (column) => grid.at(row, column));
+  if (row !== null) {
     looking[row].classList.add("asked");
-    show(row, null);
-  });
-  if (same) return make("div", {}, paragraph(looking, titles[0]));
-  pointable(lookedAt, (column) => {
-    clear(looking);
-    clear(lookedAt);
-    if (column === null) return;
-    shadeBy(looking, (row) => grid.at(row, column));
+    if (column === null) lookedAt.forEach((word, index) => shade(word, series, (grid) => grid.at(row, index)));
+  }
+  if (column !== null) {
     lookedAt[column].classList.add("asked");
-    show(null, column);
-  });
-  const beside = looking.length > 60 ? { class: "beside" } : {};
-  return make("div", beside, paragraph(looking, titles[0]), paragraph(lookedAt, titles[1]));
-}
-
-const LINE = 26;
-
-/* Two columns with a line for each weight; larger weights are darker and thicker. */
-function linesView(grid, titles, show) {
-  const item = (text) => make("li", {}, named("span", text, { class: "word" }));
-  const side = (names, where) => make("ul", { class: `side ${where}` }, ...names.map(item));
-  const [left, right] = [side(grid.rowNames, "left"), side(grid.columnNames, "right")];
-  const [looking, lookedAt] = [left, right].map((list) => [...list.querySelectorAll(".word")]);
-  const canvas = make("canvas", {});
-  const draw = (row, column) => drawLines(canvas, grid, row, column);
-  const point = (row, column) => {
-    clear(looking);
-    clear(lookedAt);
-    draw(row, column);
-    if (row !== null) {
-      looking[row].classList.add("asked");
-      shadeBy(lookedAt, (index) => grid.at(row, index));
-    } else if (column !== null) {
-      lookedAt[column].classList.add("asked");
-      shadeBy(looking, (index) => grid.at(index, column));
-    }
-    if (row !== null || column !== null) show(row, column);
-  };
-  pointable(looking, (row) => point(row, null));
-  pointable(lookedAt, (column) => point(null, column));
-  draw(null, null);
-  const headings = [titles[0], "", titles[1]].map((text) => named("div", text, { class: "heading" }));
-  return make("div", { class: "columns" }, ...headings, left, canvas, right);
-}
-
-function drawLines(canvas, grid, row, column) {
-  const scale = Math.min(2, window.devicePixelRatio || 1);
-  const [width, height] = [288, LINE * Math.max(grid.rows, grid.columns)];
-  canvas.width = width * scale;
-  canvas.height = height * scale;
-  canvas.style.height = `${height}px`;
-  const context = canvas.getContext("2d");
-  context.scale(scale, scale);
-  const accent = colours().accent.join(",");
-  const faint = row === null && column === null ? 0.75 : 1;
-  for (let from = 0; from < grid.rows; from += 1) {
-    for (let to = 0; to < grid.columns; to += 1) {
-      const weight = grid.at(from, to);
-      const wanted = (row === null || row === from) && (column === null || column === to);
-      if (!wanted || weight < 0.02) continue;
-      const [start, end] = [(from + 0.5) * LINE, (to + 0.5) * LINE];
-      context.strokeStyle = `rgba(${accent},${(faint * strength(weight) ** 1.5).toFixed(3)})`;
-      context.lineWidth = 0.6 + 2.4 * weight;
-      context.beginPath();
-      context.moveTo(2, start);
-      context.bezierCurveTo(width * 0.4, start, width * 0.6, end, width - 2, end);
-      context.stroke();
-    }
+    if (row === null) looking.forEach((word, index) => shade(word, series, (grid) => grid.at(index, column)));
   }
 }
 
-/* Small multiples: one row per layer, one column per head; a click selects one. */
-function headsView(weights, gridOf, choose) {
+/* Running text: point at a word to see what it attends to, or on the other side what attends to it. */
+function textView(series, same, titles, pointer) {
+  const [{ grid }] = series;
+  const looking = wordsOf(grid.rowNames);
+  const lookedAt = same ? looking : wordsOf(grid.columnNames);
+  const paragraph = (words, title) => {
+    const many = words.length > 60 ? "reading many" : "reading";
+    const text = make("div", { role: "listbox", "aria-label": title || "words" });
+    for (const word of words) text.append(word, " ");
+    return make("div", { class: many }, named("span", title, { class: "title" }), text);
+  };
+  pointable(looking, pointer, (row) => [row, null]);
+  if (!same) pointable(lookedAt, pointer, (column) => [null, column]);
+  const light = (row, column) => lightWords(series, looking, lookedAt, row, column);
+  const parts = same ? [paragraph(looking, titles[0])] : [paragraph(looking, titles[0]), paragraph(lookedAt, titles[1])];
+  return { element: make("div", { class: same ? "" : "beside" }, ...parts), light };
+}
+
+const LINE = 28;
+
+/* Two columns with a line for each weight; larger weights are darker and thicker. */
+function linesView(series, titles, pointer) {
+  const [{ grid }] = series;
+  const [looking, lookedAt] = [wordsOf(grid.rowNames), wordsOf(grid.columnNames)];
+  const side = (words, where, title) => {
+    const items = words.map((word) => make("div", { class: "item" }, word));
+    return make("div", { class: `side ${where}`, role: "listbox", "aria-label": title || "words" }, ...items);
+  };
+  const canvas = make("canvas", { "aria-hidden": "true" });
+  let now = [null, null];
+  const draw = () => drawLines(canvas, series, ...now);
+  const light = (row, column) => {
+    now = [row, column];
+    lightWords(series, looking, lookedAt, row, column);
+    draw();
+  };
+  pointable(looking, pointer, (row) => [row, null]);
+  pointable(lookedAt, pointer, (column) => [null, column]);
+  const headings = [titles[0], "", titles[1]].map((text) => named("div", text, { class: "heading" }));
+  const middle = make("div", { class: "middle" }, canvas);
+  setPixels(middle, { height: LINE * Math.max(grid.rows, grid.columns) });
+  new ResizeObserver(draw).observe(middle);
+  const [left, right] = [side(looking, "left", titles[0]), side(lookedAt, "right", titles[1])];
+  return { element: make("div", { class: "columns" }, ...headings, left, middle, right), light };
+}
+
+function drawLines(canvas, series, row, column) {
+  const [{ grid }] = series;
+  const scale = Math.min(2, window.devicePixelRatio || 1);
+  const [width, height] = [canvas.parentNode.clientWidth, LINE * Math.max(grid.rows, grid.columns)];
+  canvas.width = width * scale;
+  canvas.height = height * scale;
+  setPixels(canvas, { width, height });
+  const context = canvas.getContext("2d");
+  context.scale(scale, scale);
+  series.forEach((each, number) => {
+    const shift = (number - (series.length - 1) / 2) * Math.min(4, 16 / series.length);
+    for (let from = 0; from < grid.rows; from += 1) {
+      for (let to = 0; to < grid.columns; to += 1) {
+        const weight = each.grid.at(from, to);
+        const wanted = (row === null || row === from) && (column === null || column === to);
+        if (!wanted || weight < 0.02) continue;
+        const [start, end] = [(from + 0.5) * LINE + shift, (to + 0.5) * LINE + shift];
+        context.strokeStyle = translucent(each.colour, 0.9 * strength(weight) ** 1.5);
+        context.lineWidth = 0.6 + 2.6 * Math.min(1, weight);
+        context.beginPath();
+        context.moveTo(3, start);
+        context.bezierCurveTo(width * 0.4, start, width * 0.6, end, width - 3, end);
+        context.stroke();
+      }
+    }
+  });
+}
+
+/* Small multiples: one row per layer, one column per head; a click picks one. */
+function headsView(weights, width, gridOf, colourOf, pick) {
   const most = Math.max(...weights.heads);
   const box = make("div", { class: "heads" });
-  const size = Math.max(72, Math.min(190, Math.floor(1050 / most) - 14));
+  const size = Math.max(72, Math.min(300, Math.floor((width - 8) / most) - 8));
   box.style.gridTemplateColumns = `repeat(${most}, ${size}px)`;
   weights.heads.forEach((count, layer) => {
     for (let head = 0; head < most; head += 1) {
@@ -142,15 +171,17 @@ function headsView(weights, gridOf, choose) {
         continue;
       }
       const grid = gridOf(layer, head);
-      const canvas = make("canvas", {});
-      paintWeights(canvas, grid.values, grid.rows, grid.columns);
-      canvas.style.height = `${Math.max(40, Math.min(2 * size, (size * grid.rows) / grid.columns))}px`;
-      const bits = weights.entropy[layer][head].toFixed(1);
-      const text = `layer ${layer + 1} head ${head + 1}: ${bits} bits`;
-      const button = make("button", {}, canvas, named("span", text));
-      button.addEventListener("click", () => choose(layer, head));
+      const picked = colourOf(layer, head);
+      const canvas = make("canvas", { "aria-hidden": "true" });
+      paintSeries(canvas, [{ grid, colour: picked || colour("--accent") }]);
+      canvas.style.height = `${Math.max(40, Math.min(1.6 * size, (size * grid.rows) / grid.columns))}px`;
+      const text = `${layer + 1}.${head + 1}: ${weights.entropy[layer][head].toFixed(1)} bits`;
+      const button = make("button", { type: "button", "data-key": `all:${layer}.${head}`, "aria-pressed": String(Boolean(picked)) }, canvas, named("span", text));
+      button.setAttribute("aria-label", `layer ${layer + 1}, head ${head + 1}`);
+      if (picked) canvas.style.outlineColor = `rgb(${picked.join(",")})`;
+      button.addEventListener("click", () => pick(layer, head));
       box.append(button);
     }
   });
-  return box;
+  return make("div", { class: "scroll bare" }, box);
 }

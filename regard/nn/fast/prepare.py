@@ -11,6 +11,7 @@ from torch import nn
 
 from regard.nn.attention import AttentionCore, CrossAttention
 from regard.nn.blocks import SelfAttention
+from regard.nn.fast.allocator import keep_freed_memory
 from regard.nn.fast.int8 import Int8Linear
 from regard.nn.fast.products import by_input
 from regard.nn.output import Output
@@ -23,8 +24,8 @@ def prepare_for_search(model: SomeModel) -> SomeModel:
 
     Weights of linear maps are stored by input instead of by output, so a product of a few tens of
     rows takes three quarters of the time, of eight rows half; queries are scaled by the weights
-    that make them; the output's weights are packed; caches grow in place; and few queries get
-    explicit attention weights.
+    that make them; the output's weights are packed; caches grow in place; few queries get explicit
+    attention weights; and the process keeps the memory that a step frees for the next one.
     """
     prepared = _frozen_copy(model)
     for part in prepared.modules():
@@ -50,6 +51,7 @@ def quantize(model: SomeModel) -> SomeModel:
 
 
 def _frozen_copy(model: SomeModel) -> SomeModel:
+    keep_freed_memory()
     copied = deepcopy(model).eval().requires_grad_(False)
     for part in copied.modules():
         if isinstance(part, AttentionCore):

@@ -26,12 +26,24 @@ BLIND_TO_POSITIONS = ("linear", "linformer")
 class MixerSizes(Settings):
     """Sizes that only one kind of mixer has."""
 
-    neighbourhood: int = Field(default=64, ge=1)  # window: half before a position, half after
-    block: int = Field(default=32, ge=1)  # bigbird: positions in a block
-    global_blocks: int = Field(default=1, ge=0)  # bigbird
-    random_blocks: int = Field(default=2, ge=0)  # bigbird
-    projected: int = Field(default=64, ge=1)  # linformer: positions that a line is projected to
-    sharing: Sharing = "heads"  # linformer: what shares a projection
+    neighbourhood: int = Field(
+        default=64, ge=1, description="window: positions attended to, half of them on each side."
+    )
+    block: int = Field(default=32, ge=1, description="bigbird: positions per block.")
+    global_blocks: int = Field(
+        default=1, ge=0, description="bigbird: blocks at the start that every position attends to."
+    )
+    random_blocks: int = Field(
+        default=2, ge=0, description="bigbird: random blocks that each block attends to."
+    )
+    projected: int = Field(
+        default=64, ge=1, description="linformer: positions that a line is projected to."
+    )
+    sharing: Sharing = Field(
+        default="heads",
+        description="linformer: what shares a projection: nothing, all heads, or all heads and "
+        "also keys with values.",
+    )
 
 
 def check_mixers(

@@ -1,0 +1,42 @@
+"""Typing lines in a terminal, one answer at a time."""
+
+from __future__ import annotations
+
+import sys
+from typing import BinaryIO, cast
+
+import typer
+
+from regard.cli.options import say
+
+
+def prompted() -> BinaryIO:
+    """Standard input as a person types it; only its `readline` can be used."""
+    return cast(BinaryIO, _Prompt())
+
+
+class _Prompt:
+    """Standard input, typed by a person: a prompt on standard error asks for each line.
+
+    The output stays free of it, and may go to a file.
+    """
+
+    def __init__(self) -> None:
+        self._asked = False  # for the first line
+        self._begins = True  # whether the next read begins a line
+
+    def readline(self, size: int = -1) -> bytes:
+        if not self._asked:
+            say("Ready: type a line and press Enter; Ctrl-D ends.")
+            self._asked = True
+        if self._begins:
+            typer.echo("> ", nl=False, err=True)
+        try:
+            line = sys.stdin.buffer.readline(size)
+        except KeyboardInterrupt:
+            say("")  # what the shell prints next begins a line of its own
+            raise
+        if not line:
+            say("")
+        self._begins = line.endswith(b"\n")
+        return line

@@ -1,0 +1,68 @@
+"""Tables for people: names on the left, values on the right."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+
+def print_facts(facts: Mapping[str, Any]) -> None:
+    """What `describe` says of a run, and its settings by section."""
+    validation = dict(facts["validation"] or {})
+    languages = facts["languages"] or {}
+    steps = "not known yet" if facts["steps"] is None else f"{facts['steps']:,}"
+    _print(
+        {
+            "run": facts["run"],
+            "model": facts["model"],
+            "languages": " to ".join(each or "?" for each in languages.values()) or None,
+            "parameters": facts.get("parameters"),
+            "vocabulary": facts.get("vocabulary"),
+            "pairs": facts["pairs"],
+            "trained": f"{facts['trained_to']:,} of {steps} steps",
+            "best checkpoint": facts["used_checkpoint"] and f"step {facts['used_checkpoint']:,}",
+            "last validation": {name: validation[name] for name in validation if name != "event"},
+        }
+    )
+    for section, values in facts["config"].items():
+        print()
+        _print({name: _setting(value) for name, value in _leaves(values, f"{section}.")})
+
+
+def _print(rows: Mapping[str, Any]) -> None:
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(box=None, show_header=False, pad_edge=False)
+    table.add_column(no_wrap=True, style="bold", min_width=31)
+    table.add_column(overflow="fold")
+    for name, value in rows.items():
+        table.add_row(Text(name), Text(_show(value)))
+    Console(highlight=False, emoji=False).print(table)
+
+
+def _show(value: Any) -> str:
+    if value is None:
+        return "–"
+    if isinstance(value, int):
+        return f"{value:,}"
+    if isinstance(value, float):
+        return f"{value:.6g}"
+    if isinstance(value, dict):
+        return ", ".join(f"{name} {_show(each)}" for name, each in value.items()) or "–"
+    return str(value)
+
+
+def _setting(value: Any) -> str:
+    """As --set reads it."""
+    return value if isinstance(value, str) else json.dumps(value)
+
+
+def _leaves(values: Mapping[str, Any], prefix: str) -> Iterator[tuple[str, Any]]:
+    for name, value in values.items():
+        if isinstance(value, dict):
+            yield from _leaves(value, f"{prefix}{name}.")
+        else:
+            yield prefix + name, value

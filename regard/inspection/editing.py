@@ -1,0 +1,90 @@
+"""`regard look --serve`: a page on which source and target can be edited, and the model follows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from regard.data.line import Line
+from regard.errors import UsageError
+from regard.inspection.local_server import Answer, Newest, Request, Routes, serve
+from regard.inspection.look import Look, look
+from regard.inspection.page import as_json, pack, page
+from regard.predict import Predictor
+
+MAX_TEXT = 2000
+"""Characters of each text that can be typed, so that an answer never takes long."""
+
+
+def routes(
+    predictor: Predictor, lines: Sequence[Line], looks: Sequence[Look], title: str
+) -> Routes:
+    """The page with looks at some lines, and a new look at each text that is typed."""
+    heads = looks[0].attention_heads if looks[0].layers.cross else None
+    newest = Newest()
+
+    def show(request: Request) -> Answer:
+        return Answer(page(looks, title, _editable(predictor, lines)), "text/html")
+
+    def follow(request: Request) -> Answer:
+        line, forced = _line(predictor, request.body), _text(request.body, "forced")
+        how = _text(request.body, "how")
+        with newest.turn():
+            found = look(
+                predictor,
+                line,
+                target=forced if how == "whole" else None,
+                attention_heads=heads,
+                prefix=forced if how == "beginning" else None,
+            )
+        return Answer(as_json(pack(found)), "application/json")
+
+    return {"GET /": show, "POST /look": follow}
+
+
+def serve_looks(
+    predictor: Predictor,
+    lines: Sequence[Line],
+    looks: Sequence[Look],
+    title: str,
+    port: int,
+    show: bool,
+    say: Callable[[str], None],
+) -> None:
+    """Serve the page until Ctrl-C."""
+    serve(routes(predictor, lines, looks, title), port, "Edit the sentence", show, say)
+
+
+def _editable(predictor: Predictor, lines: Sequence[Line]) -> dict[str, Any]:
+    """What the editor needs to know about the model, and the annotations of the lines."""
+    return {
+        "longest": MAX_TEXT,
+        "readsSource": predictor.model.reads_source,
+        "annotations": [
+            [
+                kind.name,
+                kind.description,
+                [" ".join(map(str, kind.of(line) or ())) for line in lines],
+            ]
+            for kind in predictor.annotations
+        ],
+    }
+
+
+def _line(predictor: Predictor, body: Any) -> Line:
+    """The source with its annotations, which are typed as in their files."""
+    text = _text(body, "text")
+    line = Line(text)
+    for kind in predictor.annotations:
+        values = _text(body, kind.name)
+        line = kind.add(line, kind.read(values, len(text.split()), f"The {kind.name}"))
+    return line
+
+
+def _text(body: Any, name: str) -> str:
+    value = body.get(name, "") if isinstance(body, Mapping) else None
+    if not isinstance(value, str):
+        raise UsageError(f"Send '{name}' as text.")
+    if len(value) > MAX_TEXT:
+        raise UsageError(f"At most {MAX_TEXT:,} characters can be edited: shorten the text.")
+    return value

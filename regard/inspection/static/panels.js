@@ -1,0 +1,211 @@
+"use strict";
+
+/* One panel per kind of information about a look. */
+
+const HEADING = 24;
+const POINT = "Point at a word to see what it attends to; click to pin it.";
+
+function note(text) {
+  return named("p", text, { class: "note" });
+}
+
+function readoutLine(text) {
+  const readout = make("p", { class: "readout", "aria-live": "polite" });
+  readout.textContent = text;
+  return readout;
+}
+
+/* What a word attends to, or what attends to it, by each series. */
+function describeWeights(readout, series, verb = "attends to") {
+  return (row, column) => {
+    const [{ grid }] = series;
+    const cell = row !== null && column !== null;
+    const names = row === null ? grid.rowNames : grid.columnNames;
+    const parts = [named("bdi", row === null ? grid.columnNames[column] : grid.rowNames[row])];
+    parts.push(row === null ? " is attended to by " : ` ${verb} `);
+    series.forEach((each, number) => {
+      const most = cell ? [[column, each.grid.at(row, column)]] : each.grid.most(row, column, series.length > 1 ? 2 : 5);
+      const found = most.filter((entry, rank) => rank === 0 || Math.abs(entry[1]) >= 0.0005);
+      if (series.length > 1) parts.push(number ? "; " : "", swatch(each.colour), `${each.name} `);
+      found.forEach(([index, weight], rank) => {
+        parts.push(rank ? ", " : "", named("bdi", names[index]), ` ${weight.toFixed(3)}`);
+      });
+    });
+    readout.replaceChildren(...parts);
+  };
+}
+
+/* Lines and map beside each other where there is room, otherwise below each other. */
+function linesAndMap(series, linked, links, titles, width, pointer, label) {
+  const [{ grid }] = series;
+  const beside = width - Math.max(400, Math.round(0.42 * width)) - 32;
+  const fits = beside >= 140 + 18 * grid.columns;
+  const lines = linesView(linked, titles, pointer);
+  const map = heatMap(series, { width: fits ? beside : width, links, pointer, label, largest: 72 });
+  pointer.views.push(lines, map);
+  if (fits) setPixels(lines.element, { paddingTop: Math.max(0, map.top - HEADING) }); /* rows at the same height */
+  return make("div", { class: fits ? "both fits" : "both" }, lines.element, map.element);
+}
+
+/* Kinds between words; what others attend to, such as the slots of a memory, has numbers, so that there
+   is a map alone. */
+const BETWEEN_WORDS = ["cross", "encoder", "decoder"];
+const VERBS = { reads: "reads slot", writes: "writes slot" };
+
+function memoryMap(series, titles, width, pointer, label) {
+  const map = heatMap(series, { width, pointer, label, smallest: SLOT, largest: 34 });
+  pointer.views.push(map);
+  const axes = titles.every(Boolean) ? note(`Down: ${titles[0]}. Across: ${titles[1]}.`) : null;
+  return make("div", {}, map.element, axes);
+}
+
+function attentionPanel(state, look, weights) {
+  const kinds = Object.keys(look.attention);
+  if (!kinds.length) return [note("This model has no attention; see Search and Tokens.")];
+  const { kind, view, unit } = state.chosen;
+  const packed = look.attention[kind];
+  const tools = make("div", { class: "tools" });
+  tools.append(state.choice("attention", "kind", kinds.map((each) => [each, look.attention[each].titles[0]])));
+  const words = BETWEEN_WORDS.includes(kind);
+  const views = words ? [["lines", "lines and map"], ["text", "text"]] : [["lines", "map"]];
+  tools.append(state.choice("view", "view", [...views, ["heads", "all heads"]], words || view === "heads" ? view : "lines"));
+  tools.append(state.choice("unit", "unit", [["words", "words"], ["pieces", "pieces"]]));
+  if (kind === "cross") tools.append(momentChoice(state, look));
+  const heads = state.heads(kind);
+  const sides = kind === "cross" && state.moment(look) === "reading" ? [look.sides.read, packed.sides[1]] : packed.sides;
+  const gridOf = (values) => gridBetween(values, sides, unit);
+  const readout = readoutLine(words ? POINT : "Point at a cell to see its weight; click to pin it.");
+  if (view === "heads") {
+    readout.textContent = "All heads at once, with their entropy; click to pick those that the other views show.";
+    const colourOf = (layer, head) => (heads.slot(layer, head) < 0 ? null : colour(`--head-${heads.slot(layer, head) + 1}`));
+    const pick = (layer, head) => {
+      heads.toggle(layer, head);
+      state.render();
+    };
+    const small = (layer, head) => gridOf(weights.matrix(layer, head));
+    return [tools, readout, headsView(weights, state.width(), small, colourOf, pick)];
+  }
+  const series = seriesOf(weights, heads, gridOf);
+  const pointer = state.point(describeWeights(readout, series, VERBS[kind]));
+  const label = `${packed.titles[0]}, ${series.map((each) => each.name).join(", ")}. Arrow keys move through the cells.`;
+  const titles = packed.titles.slice(1);
+  const main = !words
+    ? memoryMap(series, titles, state.width(), pointer, label)
+    : view === "text"
+      ? textPart(series, kind !== "cross", titles, pointer)
+      : linesAndMap(series, series, [], titles, state.width(), pointer, label);
+  return [tools, headPicker(weights, heads, state.render), readout, main, legend(series), note(payload.rule)];
+}
+
+function textPart(series, same, titles, pointer) {
+  const view = textView(series, same, titles, pointer);
+  pointer.views.push(view);
+  return view.element;
+}
+
+function gridBetween(values, [looking, lookedAt], unit) {
+  if (unit === "pieces") return new Grid(values, looking.pieces, lookedAt.pieces);
+  return new Grid(mergeWords(values, looking, lookedAt), looking.words, lookedAt.words);
+}
+
+function momentChoice(state, look) {
+  const moments = [["writing", "written"], ["reading", "read"]];
+  return state.choice("attention while a word is", "moment", moments, state.moment(look));
+}
+
+function alignmentPanel(state, look, weights) {
+  if (!weights) return [note("This model has no attention to the source, so there is no alignment.")];
+  const heads = state.heads("cross");
+  const shown = heads.shown();
+  const matrices = shown.map(([layer, head]) => weights.matrix(layer, head));
+  const mean = matrices.length ? meanOf(matrices) : weights.matrix(null, null);
+  const moved = state.moment(look) === "reading" ? moveToReading(mean, weights.rows, weights.columns) : mean;
+  const { source, target } = look.sides;
+  const grid = gridBetween(moved, [target, source], "words");
+  const links = alignWords(grid, state.chosen.method);
+  const one = [{ name: "mean", grid, colour: colour("--accent") }];
+  const linked = new Grid(new Float32Array(grid.values.length), grid.rowNames, grid.columnNames);
+  for (const [column, row] of links) linked.values[row * grid.columns + column] = 1;
+  const lines = [{ name: "links", grid: linked, colour: colour("--warm") }];
+  const readout = readoutLine("A line or a dot is a link between two words.");
+  const pointer = state.point(describeWeights(readout, one));
+  const main = linesAndMap(one, lines, links, ["target", "source"], state.width(), pointer, "Alignment. Arrow keys move through the cells.");
+  const methods = ["argmax", "intersection", "grow-diag"].map((name) => [name, name]);
+  const tools = make("div", { class: "tools" }, state.choice("method", "method", methods), momentChoice(state, look));
+  return [tools, headPicker(weights, heads, state.render), readout, main, ...pharaohText(links, shown, state.moment(look)), note(payload.rule)];
+}
+
+function pharaohText(links, shown, moment) {
+  const text = make("textarea", { readonly: "", "aria-label": "Pharaoh format", class: "pharaoh" });
+  text.value = links.map((link) => link.join("-")).join(" ");
+  const names = shown.map(([layer, head]) => `${layer + 1}.${head + 1}`).join(",") || "mean";
+  const heading = named("h2", "The same in Pharaoh format (source-target, counted from 0)");
+  return [heading, text, note(`For a whole corpus: regard align --attention-heads ${names}${moment === "reading" ? "@reading" : ""}`)];
+}
+
+function searchPanel(look) {
+  if (look.given) return [note("This target was given, so there was no search.")];
+  if (!look.searchTree.length) return [note("This model writes its target without a search.")];
+  const readout = readoutLine("Point at a token to see its hypothesis, its score and its outcome; arrow keys move along the tree.");
+  const key = (name, text) => make("span", { class: name }, make("i", {}), text);
+  const keys = make("div", { class: "keys" }, key("best", "the translation"), key("finished", "finished"), key("open", "continued, or still open"), key("dropped", "dropped after this token"));
+  return [readout, keys, treeView(look.searchTree, readout)];
+}
+
+function tokensPanel(look) {
+  const titles = ["token", "probability", "", "most probable tokens"];
+  const table = make("table", { class: "tokens" }, make("tr", {}, ...titles.map((text) => named("th", text))));
+  for (const [piece, log, best] of look.written) {
+    const bar = make("b", {});
+    bar.style.width = `${(100 * Math.exp(log)).toFixed(1)}%`;
+    const others = make("td", { class: "others" });
+    for (const [other, value] of best) {
+      others.append(make("span", {}, named("bdi", other, other === piece ? { class: "here" } : {}), named("small", formatProbability(Math.exp(value)))));
+    }
+    const gauge = make("td", {}, make("span", { class: "gauge" }, bar));
+    const number = named("td", formatProbability(Math.exp(log)), { class: "number" });
+    table.append(make("tr", {}, make("td", {}, named("bdi", piece)), gauge, number, others));
+  }
+  return [table, note("Each probability is conditional on the source and the tokens before it.")];
+}
+
+function neighbourTable(list) {
+  const table = make("table", {});
+  for (const [piece, near] of list) {
+    const others = make("td", { class: "others" });
+    for (const [other, cosine] of near) {
+      others.append(make("span", {}, named("bdi", other), named("small", cosine.toFixed(2))));
+    }
+    table.append(make("tr", {}, make("td", {}, named("bdi", piece)), others));
+  }
+  return table;
+}
+
+function vectorsPanel(look) {
+  const parts = [];
+  const tables = Object.entries(look.neighbours).filter(([, list]) => list.length);
+  const columns = tables.map(([side, list]) => {
+    return make("div", {}, named("h2", `Nearest neighbours of the ${side} tokens, by cosine similarity`), neighbourTable(list));
+  });
+  if (look.positions) parts.push(...positionImage(look.positions));
+  parts.push(make("div", { class: "beside" }, ...columns));
+  return parts;
+}
+
+function positionImage(positions) {
+  const canvas = make("canvas", { class: "positions", role: "img", "aria-label": "positions" });
+  paintSigned(canvas, positions.values, positions.rows, positions.columns);
+  const how = {
+    add: "the vector added to the token's at each position",
+    rotate: "how queries and keys are rotated at each position",
+    bias: "what is added to the scores, by distance",
+  };
+  const distance = (positions.rows - 1) / 2;
+  const down = positions.entrance === "bias" ? `from ${distance} positions before to ${distance} after` : `the first ${positions.rows} positions`;
+  const axes = `Down: ${down}. Across: ${positions.columns} columns.`;
+  return [
+    named("h2", `Positions: ${how[positions.entrance]}`),
+    canvas,
+    note(`${axes} Blue is above 0, orange below.`),
+  ];
+}

@@ -1,0 +1,27 @@
+"""Parts of the sentences people read: the nearest name to an unknown one, a number and its noun."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+
+def unknown(kind: str, name: str, known: Iterable[str], full_name: str = "") -> str:
+    """That a name does not exist, with the nearest one that does, or else all of them.
+
+    The sentence calls it by its `full_name`, such as the dotted path of a setting.
+    """
+    names = list(known)
+    lower = {each.lower(): each for each in reversed(names)}
+    close = difflib.get_close_matches(name.lower(), lower, n=1, cutoff=0.5)
+    advice = f"Did you mean '{lower[close[0]]}'?" if close else f"Choose one of {_list(names)}."
+    return f"There is no {kind} '{full_name or name}'. {advice}"
+
+
+def counted(number: int, noun: str) -> str:
+    """A number of things: 1 pair, 2,000 pairs."""
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
+
+
+def _list(names: list[str]) -> str:
+    return ", ".join(names) if names else "nothing: there are none here"
