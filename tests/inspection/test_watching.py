@@ -241,6 +241,23 @@ def test_maps_have_the_words_on_their_axes(
         assert shown.errors() == []
 
 
+@pytest.mark.parametrize("pixels", [1200, 700])
+def test_charts_are_drawn_for_the_width_they_have(
+    browser: Any, able: Path, tmp_path: Path, pixels: int
+) -> None:
+    assert main(["watch", str(able / "run"), "--output", str(tmp_path / "watch.html")]) == 0
+    with width(browser, pixels):
+        shown = Shown(browser, tmp_path / "watch.html")
+        script = (
+            "return [...document.querySelectorAll('svg.chart')]"
+            ".map((each) => [each.viewBox.baseVal.width, each.clientWidth])"
+        )
+        sizes = browser.execute_script(script)
+        assert len(sizes) == 4
+        drawn, room = np.array(sizes).T
+        np.testing.assert_allclose(drawn, room, rtol=0.05)  # a scroll bar may take some
+
+
 def texts(shown: Shown) -> list[str]:
     return [each.text for each in shown.all("svg.chart text")]
 

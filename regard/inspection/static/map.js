@@ -46,7 +46,7 @@ function columnLabels(grid, size) {
     name.classList.toggle("skipped", column % every > 0);
     const start = column * size.across;
     if (size.flat) setPixels(name, { left: start, bottom: 4, width: size.across, fontSize: size.text });
-    else setPixels(name, { left: Math.max(start + size.across / 2, 0.8 * size.text), bottom: 3, fontSize: size.text, maxWidth: size.longest });
+    else setPixels(name, { left: start + Math.max(size.across / 2, 0.8 * size.text), bottom: 3, fontSize: size.text, maxWidth: size.longest });
     return name;
   });
 }

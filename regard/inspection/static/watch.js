@@ -147,14 +147,13 @@ function showCharts() {
   if (timed) tools.push(choiceOf("curves over", "axis", [["step", "steps"], ["time", "time"]], chosen.axis));
   if (found.has("loss")) tools.push(choiceOf("loss axis", "loss", [["linear", "linear"], ["log", "logarithmic"]], log ? "log" : "linear"));
   axes.replaceChildren(...tools);
-  for (const [name, lines] of found) {
-    if (!drawnCharts.has(name)) {
-      drawnCharts.set(name, new Chart(TITLES[name] || `${name} on the validation data`));
-      charts.replaceChildren(...[...found.keys()].flatMap((each) => (drawnCharts.has(each) ? [drawnCharts.get(each).element] : [])));
-    }
+  const added = [...found.keys()].filter((name) => !drawnCharts.has(name));
+  for (const name of added) drawnCharts.set(name, new Chart(TITLES[name] || `${name} on the validation data`));
+  if (added.length) charts.replaceChildren(...[...found.keys()].map((name) => drawnCharts.get(name).element));
+  for (const [name, chart] of drawnCharts) chart.element.hidden = !found.has(name);
+  for (const [name, lines] of found) { /* once all have their places, which decide their widths */
     drawnCharts.get(name).update(lines, { log: log && name === "loss", byTime: chosen.axis === "time" });
   }
-  for (const [name, chart] of drawnCharts) chart.element.hidden = !found.has(name);
 }
 
 function stepsShown() {
