@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/ready
 
-.PHONY: demo test browser check settings learn faults bench bench-quality bench-growth bench-mixers bench-scan bench-listops bench-alignments clean
+.PHONY: demo test browser check settings learn faults bench bench-quality bench-growth bench-mixers bench-scan bench-listops bench-turing bench-alignments clean
 
 demo: $(READY)
 	$(BIN)/regard demo
@@ -61,12 +61,16 @@ bench-mixers: $(READY)
 SCAN_DATA ?= ../shared/data/scan
 SCAN_RUNS ?= benchmarks/runs/scan
 LISTOPS_RUNS ?= benchmarks/runs/listops
+TURING_RUNS ?= benchmarks/runs/turing
 
 bench-scan: $(READY)
 	$(BIN)/python -m benchmarks.scan --data $(SCAN_DATA) --runs $(SCAN_RUNS) --output benchmarks/scan.json
 
 bench-listops: $(READY)
 	$(BIN)/python -m benchmarks.listops --runs $(LISTOPS_RUNS) --output benchmarks/listops.json
+
+bench-turing: $(READY)
+	$(BIN)/python -m benchmarks.turing --runs $(TURING_RUNS) --output benchmarks/turing.json
 
 TATOEBA ?= ../shared/data/tatoeba-en-de
 GOLD ?= ../shared/data/word-alignment

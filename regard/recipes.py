@@ -27,6 +27,7 @@ from regard.models.language import LanguageConfig
 from regard.models.nonautoregressive import NonAutoregressiveConfig
 from regard.models.recurrent import RecurrentConfig
 from regard.models.transformer import TransformerConfig
+from regard.models.turing import TuringConfig
 from regard.search.beam import Beam
 from regard.training.average import AverageSettings
 from regard.training.optimizers import OptimizerSettings
@@ -360,6 +361,24 @@ def entity() -> Config:
     )
 
 
+def turing() -> Config:
+    """A Neural Turing Machine, for tasks such as `regard corpus copy` (Graves et al. 2014)."""
+    return Config(
+        tokenizer=TokenizerSettings(kind="word", vocabulary=1000),
+        batch=BatchSettings(tokens=1024),
+        model=TuringConfig(controller="feedforward", feed=False),
+        training=TrainingSettings(
+            optimizer=OptimizerSettings(rate=5e-3, warmup=100, weight_decay=0),
+            average=AverageSettings(kind="none"),
+            metric="symbol_error",
+            validate_every=250,
+            validation_lines=200,
+        ),
+        search=Beam(beam=1),
+        budget=Budget(steps=1000),
+    )
+
+
 RECIPES: dict[str, Callable[[], Config]] = {
     recipe.__name__: recipe
     for recipe in (
@@ -385,6 +404,7 @@ RECIPES: dict[str, Callable[[], Config]] = {
         ensemble,
         multi30k,
         nonautoregressive,
+        turing,
     )
 }
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import fcntl
 import os
 import pty
+import re
 import select
 import subprocess
 import sys
@@ -23,6 +24,7 @@ import regard
 from regard.cli import VERBS, app, main
 from regard.cli.completion import recipe_names, setting_paths
 from regard.config import _leaves, differences
+from regard.corpora.registry import CORPORA
 from regard.data.parallel import Parallel
 from regard.errors import UsageError
 from regard.processes import limit, peers
@@ -99,6 +101,17 @@ def test_what_is_said_about_any_value_of_any_option(option: tuple[str, str], val
         assert main(arguments) == 2
     assert len(answers) == 1
     assert_for_people(answers[0])
+
+
+def test_the_help_and_the_page_of_corpus_name_every_corpus(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert main(["corpus", "--help"]) == 0
+    words = re.findall(r"\w+", capsys.readouterr().out)
+    page = (Path(__file__).parent.parent / "docs/verbs/corpus.md").read_text(encoding="utf-8")
+    for name in CORPORA:
+        assert name in words
+        assert f"`{name}`" in page
 
 
 def test_there_are_options_to_try() -> None:

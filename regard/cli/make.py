@@ -263,7 +263,12 @@ def settings(
 
 def corpus(
     name: Annotated[
-        str, typer.Argument(metavar="CORPUS", help="Which corpus: grammar or listops.")
+        str,
+        typer.Argument(
+            metavar="CORPUS",
+            help="Which corpus: grammar, listops, copy, repeat_copy, associative_recall or "
+            "priority_sort.",
+        ),
     ],
     output: Annotated[Path, typer.Option(help="The folder to write to.")],
     pairs: Annotated[int, typer.Option(min=1, help="Training pairs.")] = 100_000,

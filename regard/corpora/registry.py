@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
-from regard.corpora import grammar, listops
+from regard.corpora import algorithms, grammar, listops
 from regard.errors import UsageError
 from regard.messages import unknown
 
@@ -18,9 +19,14 @@ def _write_listops(pairs: int, seed: int, folder: Path) -> None:
     listops.write(listops.generate(pairs, seed), folder)
 
 
+def _write_task(name: str, pairs: int, seed: int, folder: Path) -> None:
+    algorithms.write(algorithms.generate(name, pairs, seed), folder)
+
+
 CORPORA: dict[str, Callable[[int, int, Path], None]] = {
     "grammar": _write_grammar,
     "listops": _write_listops,
+    **{name: partial(_write_task, name) for name in algorithms.TASKS},
 }
 
 

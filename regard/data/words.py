@@ -53,6 +53,15 @@ class Side:
             (0, *(word + 1 for word in self.word_of[:-1])),
         )
 
+    def then(self, other: Side) -> Side:
+        """This side with another one after it."""
+        return Side(
+            self.ids + other.ids,
+            self.pieces + other.pieces,
+            self.words + other.words,
+            (*self.word_of, *(len(self.words) + word for word in other.word_of)),
+        )
+
     def membership(self) -> NDArray[np.float64]:
         """(words, pieces): 1 where a piece is of a word."""
         return np.eye(len(self.words))[:, list(self.word_of)]

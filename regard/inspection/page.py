@@ -23,6 +23,8 @@ from regard.inspection.vectors import Neighbours, PositionTable
 STEPS = 10000
 """Weights on the page are multiples of 1 / STEPS; `numbers.js` has the same constant."""
 
+STEPS_OF_MACHINE = "the steps, which read the source and then write the target"
+
 TITLES = {
     "cross": ["target to source", "the target attends …", "… to the source"],
     "encoder": ["within the source", "the source attends to itself", ""],
@@ -31,6 +33,8 @@ TITLES = {
     "target-sentences": ["label to sentences", "the label attends …", "… to the sentences"],
     "sentences-memory": ["gates of the memory", "each sentence opens …", "… slots of the memory"],
     "target-memory": ["answer to memory", "the answer attends …", "… to the slots"],
+    "reads": ["read heads", STEPS_OF_MACHINE, "the slots of the memory"],
+    "writes": ["write heads", STEPS_OF_MACHINE, "the slots of the memory"],
 }
 """Of each kind of attention: its button, and headings for what attends and what is attended to."""
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Optional
 
 from pydantic import AfterValidator
 
 from regard.errors import UsageError
 from regard.metrics.base import Metric
 from regard.metrics.labels import LabelAccuracy, MacroF1, SpanF1, TagAccuracy
+from regard.metrics.symbols import SymbolError
 from regard.metrics.text import Bleu, CharacterF, EditRate, ExactMatch, TextMetrics
 
 Writes = Literal["text", "tags", "label", "indices"]
@@ -19,7 +20,7 @@ words."""
 METRICS: dict[str, Callable[[TextMetrics], Metric]] = {
     metric.name: metric
     for metric in (
-        *(Bleu, CharacterF, EditRate, ExactMatch),
+        *(Bleu, CharacterF, EditRate, ExactMatch, SymbolError),
         *(TagAccuracy, SpanF1, LabelAccuracy, MacroF1),
     )
 }
@@ -40,10 +41,19 @@ QUICK = TextMetrics(bootstrap=0)
 
 
 def metrics_for(
-    writes: Writes, settings: TextMetrics, references: Sequence[str]
+    writes: Writes,
+    settings: TextMetrics,
+    references: Sequence[str],
+    chosen: Optional[str] = None,
 ) -> tuple[Metric, ...]:
-    """The metrics of what a model writes that make sense for these references, the main first."""
-    every = (METRICS[name](settings) for name in JUDGES[writes])
+    """The metrics of what a model writes that make sense for these references, the main first.
+
+    If another metric of the table was chosen for training, it is that one and exact match.
+    """
+    names = JUDGES[writes]
+    if chosen in METRICS and chosen not in names:
+        names = (chosen, "exact")
+    every = (METRICS[name](settings) for name in names)
     return tuple(metric for metric in every if metric.applies(references))
 
 

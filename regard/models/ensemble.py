@@ -19,12 +19,13 @@ from regard.models.base import KIND, Decoder, Encoder, EncoderDecoder, Family
 from regard.models.convolutional import ByteNetConfig, ConvolutionalConfig
 from regard.models.recurrent import RecurrentConfig
 from regard.models.transformer import TransformerConfig
+from regard.models.turing import TuringConfig
 from regard.nn.embedding import Tying
 from regard.nn.modules import Modules
 from regard.nn.output import Loss, Output
 from regard.nn.state import Encoded, Nested, State
 
-Member = Union[TransformerConfig, RecurrentConfig, ConvolutionalConfig, ByteNetConfig]
+Member = Union[TransformerConfig, RecurrentConfig, ConvolutionalConfig, ByteNetConfig, TuringConfig]
 """The autoregressive families that read a source; `Architecture` is these and the others."""
 
 
@@ -59,8 +60,9 @@ class EnsembleConfig(Family):
     @classmethod
     def miniatures(cls) -> list[EnsembleConfig]:
         """Small members; the contract tests run each."""
-        members = (TransformerConfig.miniatures()[0], RecurrentConfig.miniatures()[0])
-        return [cls(members=3, member=members[0]), cls(member=members[1])]
+        kinds = (TransformerConfig, RecurrentConfig, TuringConfig)
+        first, *others = (kind.miniatures()[0] for kind in kinds)
+        return [cls(members=3, member=first), *(cls(member=member) for member in others)]
 
 
 def ensemble_of(members: Iterable[EncoderDecoder]) -> EncoderDecoder:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import TypeVar, Union
 
 import numpy as np
 import torch
@@ -21,8 +21,16 @@ Axes = tuple[Axis, Axis]
 CROSS: Axes = ("target", "source")
 ENCODER: Axes = ("source", "source")
 DECODER: Axes = ("read", "read")
+MEMORY_READS: Axes = ("steps", "memory")
+MEMORY_WRITES: Axes = ("steps", "written")
 
-_NAMES: dict[Axes, str] = {CROSS: "cross", ENCODER: "encoder", DECODER: "decoder"}
+_NAMES: dict[Axes, str] = {
+    CROSS: "cross",
+    ENCODER: "encoder",
+    DECODER: "decoder",
+    MEMORY_READS: "reads",
+    MEMORY_WRITES: "writes",
+}
 
 Weights = NDArray[np.float32]
 """(H, T, S) of a layer: how much each head, at each position, attends to every other."""
@@ -34,7 +42,7 @@ Result = TypeVar("Result")
 
 
 def kind_of(axes: Axes) -> str:
-    """The name of a kind of attention: cross, encoder, decoder, or its axes."""
+    """The name of a kind of attention: cross, encoder, decoder, reads, writes, or its axes."""
     return _NAMES.get(axes, "-".join(axes))
 
 
@@ -43,7 +51,8 @@ class Attention:
     """The weights of one sentence, (H, T, S) per layer, by the axes they connect.
 
     cross: from the decoder to the source. encoder: within the source. decoder: within the target
-    so far. A model without one of them has no layers there; it may have others.
+    so far. reads, writes: from the steps of a machine to the slots of its memory. A model without
+    one of them has no layers there; it may have others.
     """
 
     by_axes: Mapping[Axes, tuple[Weights, ...]]
@@ -89,26 +98,19 @@ def watch(
 
 def by_sentence(captured: Captured, batch: Batch) -> list[Attention]:
     """The weights of each sentence, without its padding."""
-    source, target = batch.source.lengths.tolist(), batch.target.lengths.tolist()
-    lengths: dict[Axis, list[int]] = {"source": source, "target": target, "read": target}
-    if (sentences := batch.source.annotations.get(SentenceIndex.name)) is not None:
-        lengths["sentences"] = (sentences.amax(dim=1) + 1).tolist()
-    return [
-        Attention(
-            {
-                axes: tuple(
-                    _unpadded(layer[row], axes, {axis: n[row] for axis, n in lengths.items()})
-                    for layer in layers
-                )
-                for axes, layers in captured.items()
-            }
-        )
-        for row in range(len(batch))
-    ]
+    sources, targets = batch.source.lengths.tolist(), batch.target.lengths.tolist()
+    longest = batch.source.values.shape[1]
+    sentences = batch.source.annotations.get(SentenceIndex.name)
+    found = []
+    for row, (source, target) in enumerate(zip(sources, targets, strict=True)):
+        real: Positions = dict[Axis, Union[slice, list[int]]]
 
 
-def _unpadded(layer: Tensor, axes: Axes, lengths: Mapping[Axis, int]) -> Weights:
-    """Weights (H, T, S) within the lengths of a line; other axes have no padding."""
-    rows, columns = (lengths.get(axis) for axis in axes)
-    found: Weights = layer[:, :rows, :columns].cpu().numpy().copy()
+"""Which rows or columns belong to a sentence; axes that are not here have no padding."""
+
+
+def _unpadded(layer: Tensor, axes: Axes, real: Positions) -> Weights:
+    """Of weights (H, T, S), those of a sentence."""
+    rows, columns = (real.get(axis, slice(None)) for axis in axes)
+    found: Weights = layer[:, rows][:, :, columns].cpu().numpy().copy()
     return found

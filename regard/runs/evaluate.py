@@ -89,7 +89,7 @@ def evaluate(
         outputs = [each.text for each in translator.predict(given.sources, count=count)]
     predictor.report_truncated(say)
     writes = experiment.config.writes
-    table = metrics_for(writes, metrics, given.references)
+    table = metrics_for(writes, metrics, given.references, experiment.config.metric)
     texts = [line.text for line in given.sources]
     scores = [each.score(texts, outputs, given.references, *given.others) for each in table]
     notes = [experiment.config.model.signature]
@@ -153,7 +153,8 @@ def compare(
         )
         for number, (path, each, given) in enumerate(zip(runs, experiments, sets, strict=True))
     ]
-    table = metrics_for(experiments[0].config.writes, metrics, sets[0].references)
+    config = experiments[0].config
+    table = metrics_for(config.writes, metrics, sets[0].references, config.metric)
     texts = [line.text for line in sets[0].sources]
     return paired_bootstrap(systems, texts, sets[0].references, table)
 

@@ -14,13 +14,16 @@ from regard.data.line import Pair
 from regard.data.words import Side, merge
 from regard.errors import UsageError
 from regard.files import read_json, write_text
-from regard.nn.captured import Attention
+from regard.nn.captured import Attention, Weights
 from regard.predict import Predictor
 from regard.runs.folder import Run
 
 SENTENCES = 4
 MAX_WORDS = 60
 """Words per side; the attention of longer pairs is not kept."""
+
+MAX_SLOTS = 256
+"""Of a memory; the heads of a larger one are not kept."""
 
 
 def snapshot(predictor: Predictor, pairs: Sequence[Pair], outputs: Sequence[str]) -> dict[str, Any]:
@@ -42,14 +45,27 @@ def snapshot(predictor: Predictor, pairs: Sequence[Pair], outputs: Sequence[str]
 
 
 def _attention(attention: Attention, source: Side, target: Side) -> Optional[dict[str, Any]]:
-    """The mean of the heads of each layer, in steps of 1 / 255."""
-    if not attention.cross or max(len(source.words), len(target.words)) > MAX_WORDS:
+    """The attention to the source, layer by layer; or else what the heads of a machine read and
+    wrote in its memory, step by step."""
+    if max(len(source.words), len(target.words)) > MAX_WORDS:
         return None
-    means = np.stack([layer.mean(axis=0) for layer in attention.cross])  # (layers, T, S)
-    steps = np.rint(merge(means, target, source) * 255).clip(0, 255).astype(np.uint8)
+    if attention.cross:
+        return _packed(attention.cross, target, source)
+    reads, writes = attention.of("reads"), attention.of("writes")
+    if not reads or reads[0].shape[2] > MAX_SLOTS:
+        return None
+    slots = Side.numbered(reads[0].shape[2])
+    found = _packed((*reads, *writes), source.then(target), slots)
+    return {**found, "names": ["read heads"] * len(reads) + ["write heads"] * len(writes)}
+
+
+def _packed(layers: Sequence[Weights], looking: Side, looked_at: Side) -> dict[str, Any]:
+    """The mean of the heads of each layer, in steps of 1 / 255."""
+    means = np.stack([layer.mean(axis=0) for layer in layers])  # (layers, T, S)
+    steps = np.rint(merge(means, looking, looked_at) * 255).clip(0, 255).astype(np.uint8)
     return {
-        "rows": target.words,
-        "columns": source.words,
+        "rows": looking.words,
+        "columns": looked_at.words,
         "layers": len(steps),
         "weights": base64.b64encode(steps.tobytes()).decode("ascii"),
     }

@@ -23,6 +23,7 @@ from regard.inspection.look import look
 from regard.models import Architecture
 from regard.models.language import LanguageConfig
 from regard.models.transformer import TransformerConfig
+from regard.models.turing import TuringConfig
 from regard.nn.captured import Attention
 from regard.nn.position import Shaw
 from regard.nn.probe import capture
@@ -327,11 +328,26 @@ def test_attention_over_other_axes_is_shown_with_numbers() -> None:
     found = look(untrained(SMALL), TEXT)
     steps, slots = len(found.target.ids), 5
     memory = np.full((1, steps, slots), 1 / slots, dtype=np.float32)
-    by_axes = {**found.layers.by_axes, ("steps", "memory"): (memory,)}
+    by_axes = {**found.layers.by_axes, ("sentences", "memory"): (memory,)}
     other = replace(found, layers=Attention(by_axes))
-    assert list(other.layers.kinds) == ["cross", "encoder", "decoder", "steps-memory"]
-    looking, looked_at = other.sides("steps-memory")
+    assert list(other.layers.kinds) == ["cross", "encoder", "decoder", "sentences-memory"]
+    looking, looked_at = other.sides("sentences-memory")
     assert looking.words == tuple(str(number) for number in range(1, steps + 1))
     assert looked_at.words == ("1", "2", "3", "4", "5")
-    np.testing.assert_allclose(other.attention("steps-memory"), memory[0])
-    assert '"steps-memory"' in other.html()
+    np.testing.assert_allclose(other.attention("sentences-memory"), memory[0])
+    assert '"sentences-memory"' in other.html()
+
+
+def test_the_heads_of_a_machine_are_shown_over_its_steps() -> None:
+    """Rows: the words of the source, which is read, then those of the target, which is written."""
+    predictor = untrained(TuringConfig.miniatures()[1])
+    found = look(predictor, TEXT, target="fox gnu")
+    assert list(found.layers.kinds) == ["reads", "writes"]
+    for kind in found.layers.kinds:
+        looking, slots = found.sides(kind)
+        assert looking.words == (*TEXT.split(), "</s>", "fox", "gnu", "</s>")
+        assert slots.words == tuple(str(number) for number in range(1, 11))
+        assert found.layers.of(kind)[0].shape == (2, 9, 10)
+        assert found.attention(kind, head=2, words=True).shape == (9, 10)
+    assert '"read heads"' in found.html()
+    assert '"write heads"' in found.html()

@@ -14,13 +14,16 @@ import pytest
 from served import ask, serving
 from shown import Shown, width
 from toy import Crash, at_step, crash, train_small, write_corpus
+from untrained import untrained
 
 from regard.cli import main
+from regard.data.line import Line, Pair
 from regard.errors import RegardError
 from regard.inspection.local_server import LocalServer
 from regard.inspection.watching import routes, run_data, version
+from regard.models.turing import TuringConfig
 from regard.runs.folder import Run
-from regard.runs.snapshot import load_snapshots, save_snapshot
+from regard.runs.snapshot import load_snapshots, save_snapshot, snapshot
 
 
 def test_each_validation_keeps_a_snapshot(transformer: Path) -> None:
@@ -46,6 +49,19 @@ def test_a_snapshot_has_the_attention_between_words(able: Path) -> None:
         shape = (attention["layers"], len(attention["rows"]), len(attention["columns"]))
         steps = np.frombuffer(base64.b64decode(attention["weights"]), np.uint8).reshape(shape)
         np.testing.assert_allclose(steps.sum(axis=-1) / 255, 1, atol=0.05)
+
+
+def test_a_snapshot_has_the_heads_of_a_machine() -> None:
+    """Over its steps, which read the source and then write the target."""
+    pair = Pair(1, Line("ant bee"), Line("bee ant"))
+    predictor = untrained(TuringConfig.miniatures()[1])
+    (sentence,) = snapshot(predictor, [pair], ["cat"])["sentences"]
+    attention = sentence["attention"]
+    assert attention["rows"] == ("ant", "bee", "</s>", "cat", "</s>")
+    assert attention["columns"] == tuple(str(number) for number in range(1, 11))
+    assert attention["names"] == ["read heads", "write heads"]
+    steps = np.frombuffer(base64.b64decode(attention["weights"]), np.uint8).reshape(2, 5, 10)
+    np.testing.assert_allclose(steps.sum(axis=-1) / 255, 1, atol=0.05)
 
 
 def test_a_damaged_snapshot_is_passed_over(transformer: Path, tmp_path: Path) -> None:
@@ -223,6 +239,23 @@ def test_maps_have_the_words_on_their_axes(
         lines = shown.point_at(shown.all("svg.chart")[0], "figcaption output")
         assert lines.startswith("step ")
         assert shown.errors() == []
+
+
+@pytest.mark.parametrize("pixels", [1200, 700])
+def test_charts_are_drawn_for_the_width_they_have(
+    browser: Any, able: Path, tmp_path: Path, pixels: int
+) -> None:
+    assert main(["watch", str(able / "run"), "--output", str(tmp_path / "watch.html")]) == 0
+    with width(browser, pixels):
+        Shown(browser, tmp_path / "watch.html")
+        script = (
+            "return [...document.querySelectorAll('svg.chart')]"
+            ".map((each) => [each.viewBox.baseVal.width, each.clientWidth])"
+        )
+        sizes = browser.execute_script(script)
+        assert len(sizes) == 4
+        drawn, room = np.array(sizes).T
+        np.testing.assert_allclose(drawn, room, rtol=0.05)  # a scroll bar may take some
 
 
 def texts(shown: Shown) -> list[str]:

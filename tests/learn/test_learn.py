@@ -26,6 +26,7 @@ SMALL = {
     "recurrent": ("lstm_attention", ["model.width=96", "model.dropout=0"]),
     "convolutional": ("conv", ["model.layers=2", "model.width=64", "model.dropout=0"]),
     "bytenet": ("bytenet", ["model.layers=3", "model.width=192", "model.dropout=0", *WHOLE]),
+    "turing": ("turing", ["model.slots=12"]),
     "ensemble": ("ensemble", [f"model.member.{size}" for size in TWO_LAYERS]),
     "nonautoregressive": (
         "nonautoregressive",
@@ -71,6 +72,28 @@ def test_reversing_a_line_is_learned(kind: str, tmp_path: Path) -> None:
 
     assert right(train("untrained", 1), sources, targets) < 0.05
     assert right(train("trained", 1200), sources, targets) >= 0.99
+
+
+def test_a_machine_copies_lines_four_times_as_long_as_it_has_read(tmp_path: Path) -> None:
+    """It has learned to copy, not lines: trained on up to 10 symbols, tested on 40."""
+
+    def lines(name: str, count: int, shortest: int, longest: int) -> regard.Parallel:
+        draw = random.Random(name)
+        rows = [draw.choices(LETTERS, k=draw.randint(shortest, longest)) for _ in range(count)]
+        path = tmp_path / name
+        path.write_text("".join(" ".join(row) + "\n" for row in rows))
+        return regard.Parallel(path, path)
+
+    regard.train(
+        "turing",
+        lines("train", 10_000, 1, 10),
+        run=tmp_path / "run",
+        steps=500,
+        settings=["model.slots=48"],
+        quiet=True,
+    )
+    long = regard.evaluate(tmp_path / "run", lines("long", 50, 40, 40))
+    assert long["symbol error"] < 1
 
 
 def test_one_fixed_vector_loses_long_lines_and_attention_does_not(tmp_path: Path) -> None:

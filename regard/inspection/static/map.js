@@ -9,6 +9,8 @@ function widest(names, size) {
   return Math.ceil(Math.max(0, ...names.map((name) => measuring.measureText(name).width)));
 }
 
+const NARROWEST = 12; /* pixels of a column whose name can be read */
+const SLOT = 5; /* slots of a memory, of which there are many, may be narrower */
 const TILT = (55 * Math.PI) / 180;
 
 /* The sizes that fit a grid into a width, as far as that stays readable. Column names are level where
@@ -36,12 +38,15 @@ function rowLabels(grid, size) {
   });
 }
 
+/* Where columns are narrower than their names, some names appear only when they are pointed at. */
 function columnLabels(grid, size) {
+  const every = size.flat ? 1 : Math.ceil(NARROWEST / size.across);
   return grid.columnNames.map((text, column) => {
     const name = named("span", text, { class: size.flat ? "name flat" : "name tilted", title: text });
+    name.classList.toggle("skipped", column % every > 0);
     const start = column * size.across;
     if (size.flat) setPixels(name, { left: start, bottom: 4, width: size.across, fontSize: size.text });
-    else setPixels(name, { left: start + size.across / 2, bottom: 3, fontSize: size.text, maxWidth: size.longest });
+    else setPixels(name, { left: start + Math.max(size.across / 2, 0.8 * size.text), bottom: 3, fontSize: size.text, maxWidth: size.longest });
     return name;
   });
 }
@@ -65,7 +70,7 @@ function dot(row, column, size) {
 
 /* Series are { grid, colour } of the same words. `pointer` is told what is pointed at; `light` shows
    it here. */
-function heatMap(series, { width, links = [], pointer = null, label = "", smallest = 12, largest = 56 }) {
+function heatMap(series, { width, links = [], pointer = null, label = "", smallest = NARROWEST, largest = 56 }) {
   const [{ grid }] = series;
   const size = layOut(grid, width, smallest, largest);
   const [rowNames, columnNames] = [rowLabels(grid, size), columnLabels(grid, size)];

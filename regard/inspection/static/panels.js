@@ -16,13 +16,13 @@ function readoutLine(text) {
 }
 
 /* What a word attends to, or what attends to it, by each series. */
-function describeWeights(readout, series) {
+function describeWeights(readout, series, verb = "attends to") {
   return (row, column) => {
     const [{ grid }] = series;
     const cell = row !== null && column !== null;
     const names = row === null ? grid.rowNames : grid.columnNames;
     const parts = [named("bdi", row === null ? grid.columnNames[column] : grid.rowNames[row])];
-    parts.push(row === null ? " is attended to by " : " attends to ");
+    parts.push(row === null ? " is attended to by " : ` ${verb} `);
     series.forEach((each, number) => {
       const most = cell ? [[column, each.grid.at(row, column)]] : each.grid.most(row, column, series.length > 1 ? 2 : 5);
       const found = most.filter((entry, rank) => rank === 0 || Math.abs(entry[1]) >= 0.0005);
@@ -47,6 +47,18 @@ function linesAndMap(series, linked, links, titles, width, pointer, label) {
   return make("div", { class: fits ? "both fits" : "both" }, lines.element, map.element);
 }
 
+/* Kinds between words; what others attend to, such as the slots of a memory, has numbers, so that there
+   is a map alone. */
+const BETWEEN_WORDS = ["cross", "encoder", "decoder"];
+const VERBS = { reads: "reads slot", writes: "writes slot" };
+
+function memoryMap(series, titles, width, pointer, label) {
+  const map = heatMap(series, { width, pointer, label, smallest: SLOT, largest: 34 });
+  pointer.views.push(map);
+  const axes = titles.every(Boolean) ? note(`Down: ${titles[0]}. Across: ${titles[1]}.`) : null;
+  return make("div", {}, map.element, axes);
+}
+
 function attentionPanel(state, look, weights) {
   const kinds = Object.keys(look.attention);
   if (!kinds.length) return [note("This model has no attention; see Search and Tokens.")];
@@ -54,13 +66,15 @@ function attentionPanel(state, look, weights) {
   const packed = look.attention[kind];
   const tools = make("div", { class: "tools" });
   tools.append(state.choice("attention", "kind", kinds.map((each) => [each, look.attention[each].titles[0]])));
-  tools.append(state.choice("view", "view", [["lines", "lines and map"], ["text", "text"], ["heads", "all heads"]]));
+  const words = BETWEEN_WORDS.includes(kind);
+  const views = words ? [["lines", "lines and map"], ["text", "text"]] : [["lines", "map"]];
+  tools.append(state.choice("view", "view", [...views, ["heads", "all heads"]], words || view === "heads" ? view : "lines"));
   tools.append(state.choice("unit", "unit", [["words", "words"], ["pieces", "pieces"]]));
   if (kind === "cross") tools.append(momentChoice(state, look));
   const heads = state.heads(kind);
   const sides = kind === "cross" && state.moment(look) === "reading" ? [look.sides.read, packed.sides[1]] : packed.sides;
   const gridOf = (values) => gridBetween(values, sides, unit);
-  const readout = readoutLine(POINT);
+  const readout = readoutLine(words ? POINT : "Point at a cell to see its weight; click to pin it.");
   if (view === "heads") {
     readout.textContent = "All heads at once, with their entropy; click to pick those that the other views show.";
     const colourOf = (layer, head) => (heads.slot(layer, head) < 0 ? null : colour(`--head-${heads.slot(layer, head) + 1}`));
@@ -72,11 +86,14 @@ function attentionPanel(state, look, weights) {
     return [tools, readout, headsView(weights, state.width(), small, colourOf, pick)];
   }
   const series = seriesOf(weights, heads, gridOf);
-  const pointer = state.point(describeWeights(readout, series));
+  const pointer = state.point(describeWeights(readout, series, VERBS[kind]));
   const label = `${packed.titles[0]}, ${series.map((each) => each.name).join(", ")}. Arrow keys move through the cells.`;
-  const main = view === "text"
-    ? textPart(series, kind !== "cross", packed.titles.slice(1), pointer)
-    : linesAndMap(series, series, [], packed.titles.slice(1), state.width(), pointer, label);
+  const titles = packed.titles.slice(1);
+  const main = !words
+    ? memoryMap(series, titles, state.width(), pointer, label)
+    : view === "text"
+      ? textPart(series, kind !== "cross", titles, pointer)
+      : linesAndMap(series, series, [], titles, state.width(), pointer, label);
   return [tools, headPicker(weights, heads, state.render), readout, main, legend(series), note(payload.rule)];
 }
 

@@ -147,14 +147,13 @@ function showCharts() {
   if (timed) tools.push(choiceOf("curves over", "axis", [["step", "steps"], ["time", "time"]], chosen.axis));
   if (found.has("loss")) tools.push(choiceOf("loss axis", "loss", [["linear", "linear"], ["log", "logarithmic"]], log ? "log" : "linear"));
   axes.replaceChildren(...tools);
-  for (const [name, lines] of found) {
-    if (!drawnCharts.has(name)) {
-      drawnCharts.set(name, new Chart(TITLES[name] || `${name} on the validation data`));
-      charts.replaceChildren(...[...found.keys()].flatMap((each) => (drawnCharts.has(each) ? [drawnCharts.get(each).element] : [])));
-    }
+  const added = [...found.keys()].filter((name) => !drawnCharts.has(name));
+  for (const name of added) drawnCharts.set(name, new Chart(TITLES[name] || `${name} on the validation data`));
+  if (added.length) charts.replaceChildren(...[...found.keys()].map((name) => drawnCharts.get(name).element));
+  for (const [name, chart] of drawnCharts) chart.element.hidden = !found.has(name);
+  for (const [name, lines] of found) { /* once all have their places, which decide their widths */
     drawnCharts.get(name).update(lines, { log: log && name === "loss", byTime: chosen.axis === "time" });
   }
-  for (const [name, chart] of drawnCharts) chart.element.hidden = !found.has(name);
 }
 
 function stepsShown() {
@@ -210,7 +209,13 @@ function weightsOf(attention) {
   return Float32Array.from({ length: letters.length }, (_, each) => letters.charCodeAt(each) / 255);
 }
 
-/* One map per layer, with the words of the translation down and those of the source across. */
+function headingOf(attention, layer) {
+  if (attention.names) return `${attention.names[layer]}: steps down, slots of the memory across`;
+  return attention.layers > 1 ? `layer ${layer + 1}, mean of its heads` : "mean of the heads";
+}
+
+/* One map per layer, with the words of the translation down and those of the source across; of a
+   machine, one of its read heads and one of its write heads, with its steps down and slots across. */
 function showMaps(attention) {
   if (!attention) {
     maps.replaceChildren(named("p", "No attention was kept for this sentence.", { class: "note" }));
@@ -224,8 +229,9 @@ function showMaps(attention) {
   maps.replaceChildren(...Array.from({ length: attention.layers }, (_, layer) => {
     const part = values.subarray(layer * rows * columns, (layer + 1) * rows * columns);
     const grid = new Grid(part, attention.rows, attention.columns);
-    const heading = attention.layers > 1 ? `layer ${layer + 1}, mean of its heads` : "mean of the heads";
-    const map = heatMap([{ grid, colour: colour("--accent") }], { width, largest: 34, label: `Attention, ${heading}` });
+    const heading = headingOf(attention, layer);
+    const smallest = attention.names ? SLOT : NARROWEST;
+    const map = heatMap([{ grid, colour: colour("--accent") }], { width, smallest, largest: 34, label: `Attention, ${heading}` });
     return make("div", {}, named("h3", heading), map.element);
   }));
 }
