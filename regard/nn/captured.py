@@ -103,9 +103,23 @@ def by_sentence(captured: Captured, batch: Batch) -> list[Attention]:
     sentences = batch.source.annotations.get(SentenceIndex.name)
     found = []
     for row, (source, target) in enumerate(zip(sources, targets, strict=True)):
-        real: Positions = dict[Axis, Union[slice, list[int]]]
+        real: Positions = {
+            "source": slice(source),
+            "target": slice(target),
+            "read": slice(target),
+            "steps": [*range(source), *range(longest, longest + target)],
+        }
+        if sentences is not None:
+            real["sentences"] = slice(int(sentences[row].amax()) + 1)
+        of_row = {
+            axes: tuple(_unpadded(layer[row], axes, real) for layer in layers)
+            for axes, layers in captured.items()
+        }
+        found.append(Attention(of_row))
+    return found
 
 
+Positions = dict[Axis, Union[slice, list[int]]]
 """Which rows or columns belong to a sentence; axes that are not here have no padding."""
 
 
