@@ -16,7 +16,7 @@ from regard.data.store import BatchSettings
 from regard.data.tokenizer import TargetKind, TokenizerSettings
 from regard.errors import UsageError
 from regard.messages import unknown
-from regard.metrics.table import JUDGES, LOSS, Writes
+from regard.metrics.table import LOSS, ON_REQUEST, REPORTED, Writes
 from regard.models import Architecture
 from regard.models.convolutional import ByteNetConfig, ConvolutionalConfig
 from regard.models.ensemble import EnsembleConfig
@@ -97,7 +97,7 @@ class Config(Settings):
             raise ValueError(
                 "tokenizer.kind=number and models that read numbers go together: set both or none"
             )
-        known = (*JUDGES[self.writes], LOSS)
+        known = (*REPORTED[self.writes], *ON_REQUEST.get(self.writes, ()), LOSS)
         if self.metric not in known:
             raise ValueError(
                 f"a model that writes {self.writes} is not validated by {self.metric}: set "
@@ -132,7 +132,7 @@ class Config(Settings):
     @property
     def metric(self) -> str:
         """What chooses the best checkpoint: by default the main metric of what is written."""
-        return self.training.metric or (JUDGES[self.writes][0] if self.reads_source else LOSS)
+        return self.training.metric or (REPORTED[self.writes][0] if self.reads_source else LOSS)
 
     @property
     def max_pieces(self) -> int:

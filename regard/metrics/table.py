@@ -25,13 +25,16 @@ METRICS: dict[str, Callable[[TextMetrics], Metric]] = {
     )
 }
 
-JUDGES: dict[Writes, tuple[str, ...]] = {
+REPORTED: dict[Writes, tuple[str, ...]] = {
     "text": ("bleu", "chrf", "ter", "exact"),
     "tags": ("tag_accuracy", "span_f1", "exact"),
     "label": ("accuracy", "macro_f1"),
     "indices": ("exact",),
 }
 """By what a model writes; the first is the one that tables and figures show."""
+
+ON_REQUEST: dict[Writes, tuple[str, ...]] = {"text": (SymbolError.name,)}
+"""Metrics that are reported only if training.metric asks for them."""
 
 LOSS = "loss"
 """Chooses checkpoints by the validation loss, without decoding anything."""
@@ -50,7 +53,7 @@ def metrics_for(
 
     If another metric of the table was chosen for training, it is that one and exact match.
     """
-    names = JUDGES[writes]
+    names = REPORTED[writes]
     if chosen in METRICS and chosen not in names:
         names = (chosen, "exact")
     every = (METRICS[name](settings) for name in names)
