@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import sys
 from copy import deepcopy
+from itertools import product
 from typing import Any, get_args
 
 import pretend  # before regard: it replaces torch.inference_mode
@@ -23,7 +24,7 @@ from regard.search.beam import Beam
 from regard.search.sample import Sample
 
 SIZE = 40
-ALL_BELOW = 10  # families with fewer miniatures are checked with all of them, others with a third
+ALL_BELOW = 4  # families with fewer miniatures are checked with all of them, others with a third
 ROWS = ([5, 6, 7, 8, 9, 10, 11], [12, 13], [14])
 TREES = ([ROOT, 0, 0, 2, 2, 4, 1], [1, ROOT], [ROOT])
 SEARCHES = [
@@ -66,11 +67,10 @@ def everything(model: Any, batch: Batch, prefix: Padded) -> tuple[list[Tensor], 
     with capture(model) as weights:
         numbers.append(model.log_probabilities(batch))
     numbers += [each for passes in weights.values() for each in passes]
-    found = [
-        each.generate(batch.source, search, given)
-        for each in (model, prepare_for_search(model))
-        for search in SEARCHES
-        for given in (None, prefix)
+    searched = product((model, prepare_for_search(model)), SEARCHES)
+    found = [  # every search with and without a prefix, by one of the two
+        each.generate(batch.source, search, prefix if number % 2 else None)
+        for number, (each, search) in enumerate(searched)
     ]
     choices = [[[each.tokens for each in best] for best in sentences] for sentences in found]
     return [number.detach().cpu() for number in numbers], choices
