@@ -172,10 +172,21 @@ def test_impossible_sizes_are_refused() -> None:
         generate(-1)
 
 
-def test_a_hundred_thousand_distinct_pairs() -> None:
+def test_millions_of_distinct_pairs(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As few of the drawn sentences are repeated as if they were drawn from that many."""
+    realised = []
+
+    def note(sentence: Sentence) -> Example:
+        realised.append(sentence)
+        return realise(sentence)
+
+    monkeypatch.setattr("regard.corpora.grammar.realise", note)
     seen: set[str] = set()
-    assert len(draw(100_000, Split.TRAIN, 1, seen)) == 100_000
-    assert len(seen) >= 199_000  # identical source and target are possible but rare
+    count = len(draw(20_000, Split.TRAIN, 1, seen))
+    assert count == 20_000
+    assert len(seen) >= 39_800  # identical source and target are possible but rare
+    repeats = len(realised) - count
+    assert count**2 / (2 * repeats) > MAX_PAIRS  # on average, repeats = count**2 / (2 * number)
 
 
 def test_lexicon_is_a_function() -> None:

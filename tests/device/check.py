@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import sys
 from copy import deepcopy
+from itertools import product
 from typing import Any, get_args
 
 import pretend  # before regard: it replaces torch.inference_mode
@@ -24,7 +25,7 @@ from regard.search.beam import Beam
 from regard.search.sample import Sample
 
 SIZE = 40
-ALL_BELOW = 10  # families with fewer miniatures are checked with all of them, others with a third
+ALL_BELOW = 4  # families with fewer miniatures are checked with all of them, others with a third
 ROWS = ([5, 6, 7, 8, 9, 10, 11], [12, 13], [14])
 TREES = ([ROOT, 0, 0, 2, 2, 4, 1], [1, ROOT], [ROOT])
 SEARCHES = [
@@ -69,12 +70,12 @@ def everything(model: Any, batch: Batch, prefix: Padded) -> tuple[list[Tensor], 
     with capture(model) as weights:
         numbers.append(model.log_probabilities(batch))
     numbers += [each for passes in weights.values() for each in passes]
-    one_pass = not isinstance(model, EncoderDecoder)
-    found = [
-        each.generate(batch.source, search, given)
-        for each in (model, prepare_for_search(model))
-        for search in (SEARCHES[:2] if one_pass else SEARCHES)
-        for given in ((None,) if one_pass else (None, prefix))
+    one_pass = not isinstance(model, EncoderDecoder)  # such a model takes no prefix
+    searches = SEARCHES[:2] if one_pass else SEARCHES
+    searched = product((model, prepare_for_search(model)), searches)
+    found = [  # every search with and without a prefix, by one of the two
+        each.generate(batch.source, search, prefix if number % 2 and not one_pass else None)
+        for number, (each, search) in enumerate(searched)
     ]
     choices = [[[each.tokens for each in best] for best in sentences] for sentences in found]
     return [number.detach().cpu() for number in numbers], choices

@@ -171,7 +171,7 @@ def test_a_ladder_of_no_variants_is_a_figure_too() -> None:
 
 def test_long_lines_make_small_cells(tmp_path: Path) -> None:
     names = [f"{number}" for number in range(300)]
-    save_heat_map(tmp_path / "a.svg", np.zeros((300, 300)), names, names)
+    save_heat_map(tmp_path / "a.svg", np.zeros((2, 300)), names[:2], names)
     assert float(parse(tmp_path / "a.svg").attrib["viewBox"].split()[2]) < 72 * 65
 
 
