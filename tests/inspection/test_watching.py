@@ -247,7 +247,7 @@ def test_charts_are_drawn_for_the_width_they_have(
 ) -> None:
     assert main(["watch", str(able / "run"), "--output", str(tmp_path / "watch.html")]) == 0
     with width(browser, pixels):
-        shown = Shown(browser, tmp_path / "watch.html")
+        Shown(browser, tmp_path / "watch.html")
         script = (
             "return [...document.querySelectorAll('svg.chart')]"
             ".map((each) => [each.viewBox.baseVal.width, each.clientWidth])"
