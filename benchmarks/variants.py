@@ -1,4 +1,4 @@
-"""Variants of one recipe on one task: train each and measure its exact-match accuracy."""
+"""Variants of a recipe on one task: train each and measure its score."""
 
 from __future__ import annotations
 
@@ -18,12 +18,17 @@ from regard.runs.load import build_model
 
 @dataclass(frozen=True)
 class Task:
-    """TSV files of training and test pairs; without `valid`, some training pairs are held out."""
+    """TSV files of training and test pairs; without `valid`, some training pairs are held out.
+
+    `score` is the name of the metric in an evaluation.
+    """
 
     name: str
     train: Path
     test: Path
     valid: Optional[Path] = None
+    recipe: str = "tiny"
+    score: str = "exact"
 
 
 @dataclass(frozen=True)
@@ -35,7 +40,7 @@ class Budget:
 
 
 def add_options(parser: argparse.ArgumentParser, minutes: float) -> None:
-    """The options that benchmarks.listops and benchmarks.scan share."""
+    """The options that the benchmarks of tasks share."""
     parser.add_argument("--runs", type=Path, required=True, help="folder for data and runs")
     parser.add_argument("--minutes", type=float, help=f"per run; default {minutes:g}")
     parser.add_argument("--steps", type=int, help="updates per run, instead of minutes")
@@ -53,10 +58,10 @@ def budget(arguments: argparse.Namespace, minutes: float) -> Budget:
 def measure(
     task: Task, variant: str, run: Path, settings: Sequence[str], seed: int, limit: Budget
 ) -> dict[str, Any]:
-    """Train or resume a run, and measure exact match on test and validation data."""
+    """Train or resume a run, and score it on test and validation data."""
     began = time.time()
     trained = regard.train(
-        "tiny",
+        task.recipe,
         regard.Parallel(pairs=task.train),
         run=run,
         valid=regard.Parallel(pairs=task.valid),
@@ -73,8 +78,8 @@ def measure(
         "steps": trained.steps,
         "minutes": round(elapsed, 2),
         "parameters": parameters(trained),
-        "valid": valid["exact"],
-        "test": test["exact"],
+        "valid": valid[task.score],
+        "test": test[task.score],
         "by_length": by_length(task.test, test.outputs),
         "settings": list(settings),
     }

@@ -12,7 +12,9 @@ if TYPE_CHECKING:
     from regard.errors import Interrupted, RegardError, UsageError
     from regard.inspection.look import look
     from regard.ladders.ladder import ladder
+    from regard.runs.distill import distill
     from regard.runs.evaluate import compare, evaluate, score
+    from regard.runs.judging import tune_judges
     from regard.runs.load import load
     from regard.runs.train import train
 
@@ -23,12 +25,14 @@ __all__ = [
     "RegardError",
     "UsageError",
     "compare",
+    "distill",
     "evaluate",
     "ladder",
     "load",
     "look",
     "score",
     "train",
+    "tune_judges",
 ]
 
 _HOMES = {
@@ -39,11 +43,13 @@ _HOMES = {
     "RegardError": "regard.errors",
     "ladder": "regard.ladders.ladder",
     "compare": "regard.runs.evaluate",
+    "distill": "regard.runs.distill",
     "evaluate": "regard.runs.evaluate",
     "load": "regard.runs.load",
     "look": "regard.inspection.look",
     "score": "regard.runs.evaluate",
     "train": "regard.runs.train",
+    "tune_judges": "regard.runs.judging",
 }
 
 

@@ -47,12 +47,15 @@ class Settings(BaseModel):
 S = TypeVar("S", bound=Settings)
 
 
-def check(kind: type[S], values: dict[str, Any]) -> S:
-    """Build settings from plain values; an error names the dotted path of the wrong one."""
+def check(kind: type[S], values: dict[str, Any], *, inside: str = "") -> S:
+    """Build settings from plain values; an error names the dotted path of the wrong one.
+
+    `inside` is the name of the setting that these are the settings of.
+    """
     try:
         return kind.model_validate_json(json.dumps(values))  # as JSON, which has no tuples
     except ValidationError as error:
-        raise UsageError(_explain(error, kind)) from None
+        raise UsageError(_explain(error, kind, inside)) from None
 
 
 def override(settings: S, assignments: Iterable[str]) -> S:
@@ -68,7 +71,7 @@ def override(settings: S, assignments: Iterable[str]) -> S:
 
 def differences(before: Settings, after: Settings) -> list[str]:
     """One line for each value that differs, with its dotted path."""
-    old, new = dict(_leaves(before.model_dump())), dict(_leaves(after.model_dump()))
+    old, new = dict(leaves(before.model_dump())), dict(leaves(after.model_dump()))
     return [
         f"{path}: was {_show(old.get(path))}, now {_show(new.get(path))}"
         for path in sorted(old.keys() | new.keys())
@@ -112,19 +115,20 @@ def _no_setting(path: str, name: str, names: Iterable[str]) -> str:
     return unknown("setting", name, known, full_name=path)
 
 
-def _leaves(values: dict[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
+def leaves(values: dict[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
+    """Every value that is not a group of values, with its dotted path."""
     for key, value in values.items():
         if isinstance(value, dict):
-            yield from _leaves(value, f"{prefix}{key}.")
+            yield from leaves(value, f"{prefix}{key}.")
         else:
             yield prefix + key, value
 
 
-def _explain(error: ValidationError, kind: type[Settings]) -> str:
+def _explain(error: ValidationError, kind: type[Settings], inside: str = "") -> str:
     """One sentence about the first error, in our own words: pydantic's name classes."""
     first = error.errors()[0]
     names, known = _walk(kind, first["loc"])
-    path, context = ".".join(names), first.get("ctx", {})
+    path, context = ".".join([inside, *names] if inside else names), first.get("ctx", {})
     if first["type"] == "extra_forbidden":
         return _no_setting(path, names[-1], known)
     if first["type"] == "union_tag_invalid":
@@ -161,8 +165,8 @@ _REASONS = {
     "literal": "choose one of {expected}",
     "model": "it has settings of its own; set one of these",
     "string": "give text",
-    "too_long": "give fewer values",
-    "too_short": "give more values",
+    "too_long": "give a list of length {max_length} or less",
+    "too_short": "give a list of length {min_length} or more",
     "tuple": "give a list",
 }
 """What to do, by the type of pydantic's error or how it begins."""

@@ -13,7 +13,8 @@ import torch
 from regard.data.annotations import Kinds
 from regard.data.batch import Batch, Padded, Row
 from regard.data.encoding import LENGTH_LIMIT, LineEncoder
-from regard.data.line import Line, Sides, Text
+from regard.data.line import Line, Pair, Sides, Text
+from regard.data.targets import check_target, refuse_unseen
 from regard.data.tokenizers import Tokenizers
 from regard.data.windows import Work, in_windows
 from regard.data.words import Side
@@ -53,6 +54,7 @@ class Candidate:
     text: str
     score: float
     log_probability: float
+    tokens: int  # EOS included
 
 
 @dataclass(frozen=True)
@@ -63,7 +65,7 @@ class Prediction:
     best: tuple[Candidate, ...]
 
 
-EMPTY = Prediction("", (Candidate("", 0.0, 0.0),))
+EMPTY = Prediction("", (Candidate("", 0.0, 0.0, 1),))
 
 
 class Predictor:
@@ -123,7 +125,7 @@ class Predictor:
         with ExitStack() as stack:
             yield from in_windows(
                 _Generation(self, stack, self.workers),
-                _with_prefixes(map(Line.of, lines), prefixes),
+                with_prefixes(map(Line.of, lines), prefixes),
                 window_size,
                 self.batch_tokens,
                 EMPTY,
@@ -159,11 +161,24 @@ class Predictor:
         self._source.check(lines, first)
         return self._source.encode(lines)
 
-    def read_targets(self, texts: Sequence[str]) -> list[Row]:
-        return self._target.encode([Line(text) for text in texts])
+    def read_targets(self, texts: Sequence[str], first: int = 1) -> list[Row]:
+        """The rows of some targets, in full; what this model can never write is refused."""
+        lines = [Line(text) for text in texts]
+        rows = self._target.encode(lines)
+        refuse_unseen(self.model.writes, rows, enumerate(lines, first), "Line {}".format)
+        return rows
 
-    def truncate(self, rows: Sequence[Row]) -> list[Row]:
-        """Rows within the length limit; those that were longer are counted."""
+    def truncate(self, rows: Sequence[Row], first: int = 1) -> list[Row]:
+        """Rows within the length limit; those that were longer are counted.
+
+        Where each source word has something written for it, none may be dropped.
+        """
+        for number, row in enumerate(rows, first):
+            if len(row) > self.length_limit and self.model.writes in ("tags", "indices"):
+                raise UsageError(
+                    f"Line {number} has {len(row):,} pieces, more than the {self.length_limit:,} "
+                    "that are read: split it into several lines."
+                )
         self.truncated += sum(len(row) > self.length_limit for row in rows)
         return [row.truncated(self.length_limit) for row in rows]
 
@@ -218,7 +233,7 @@ class _Generation(_Pooled[tuple[Line, Optional[str]], _Request, Prediction]):
         if predictor.model.reads_source:
             sources: list[Optional[Row]] = [
                 row if row.ids else None
-                for row in predictor.truncate(predictor.read_sources(lines, first + 1))
+                for row in predictor.truncate(predictor.read_sources(lines, first + 1), first + 1)
             ]
             prefixes = self._prefixes([prefix for _, prefix in items])
         else:  # the lines are what the targets begin with
@@ -273,7 +288,8 @@ class _Generation(_Pooled[tuple[Line, Optional[str]], _Request, Prediction]):
     def _prediction(self, hypotheses: list[Hypothesis]) -> Prediction:
         decode = self._predictor.tokenizers.target.decode
         best = tuple(
-            Candidate(decode(each.tokens), each.score, each.log_probability) for each in hypotheses
+            Candidate(decode(each.tokens), each.score, each.log_probability, len(each.tokens) + 1)
+            for each in hypotheses
         )
         return Prediction(best[0].text, best)
 
@@ -291,9 +307,16 @@ class _Scoring(_Pooled[Sides, _Rows, tuple[float, int]]):
     def encode(self, items: list[Sides], first: int) -> list[_Rows]:
         sources, targets = _split(items)
         predictor = self._predictor
-        read = predictor.truncate(predictor.read_sources(sources, first + 1))
-        written = predictor.truncate(predictor.read_targets([line.text for line in targets]))
+        self._check(sources, targets, first + 1)
+        read = predictor.truncate(predictor.read_sources(sources, first + 1), first + 1)
+        texts = [line.text for line in targets]
+        written = predictor.truncate(predictor.read_targets(texts, first + 1), first + 1)
         return list(map(_Rows, read, written))
+
+    def _check(self, sources: list[Line], targets: list[Line], first: int) -> None:
+        writes = self._predictor.model.writes
+        for number, lines in enumerate(zip(sources, targets, strict=True), first):
+            check_target(writes, Pair(number, *lines), f"Line {number}")
 
     def length(self, encoded: _Rows) -> int:
         return len(encoded.source) + len(encoded.target) + 1
@@ -353,7 +376,7 @@ def _batch(group: list[_Rows]) -> Batch:
     )
 
 
-def _with_prefixes(
+def with_prefixes(
     lines: Iterable[Line], prefixes: Optional[Iterable[str]]
 ) -> Iterator[tuple[Line, Optional[str]]]:
     """Each line with its prefix, of which there must be as many."""

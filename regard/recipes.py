@@ -8,19 +8,23 @@ from typing import Optional, Union
 from pydantic import Field, model_validator
 
 from regard.config import Settings
-from regard.data.annotations import Kinds
+from regard.data.annotations import Kinds, Numbers
 from regard.data.corpus import Pairs
 from regard.data.encoding import LENGTH_LIMIT
 from regard.data.parallel import Parallel
 from regard.data.store import BatchSettings
-from regard.data.tokenizer import TokenizerSettings
+from regard.data.tokenizer import TargetKind, TokenizerSettings
 from regard.errors import UsageError
 from regard.messages import unknown
-from regard.metrics.table import Writes
+from regard.metrics.table import LOSS, ON_REQUEST, REPORTED, Writes
 from regard.models import Architecture
 from regard.models.convolutional import ByteNetConfig, ConvolutionalConfig
 from regard.models.ensemble import EnsembleConfig
+from regard.models.entity import EntityConfig
+from regard.models.hierarchical import HierarchicalConfig
+from regard.models.labelling import ClassifierConfig, TaggerConfig
 from regard.models.language import LanguageConfig
+from regard.models.nonautoregressive import NonAutoregressiveConfig
 from regard.models.recurrent import RecurrentConfig
 from regard.models.transformer import TransformerConfig
 from regard.models.turing import TuringConfig
@@ -28,6 +32,9 @@ from regard.search.beam import Beam
 from regard.training.average import AverageSettings
 from regard.training.optimizers import OptimizerSettings
 from regard.training.settings import TrainingSettings
+
+TARGET_KINDS: dict[Writes, TargetKind] = {"tags": "word", "label": "line", "indices": "index"}
+"""The tokenizer of targets that are not text."""
 
 
 class Budget(Settings):
@@ -78,10 +85,31 @@ class Config(Settings):
         return self
 
     @model_validator(mode="after")
+    def _fits_what_is_written(self) -> Config:
+        needed = TARGET_KINDS.get(self.writes)
+        if needed is not None and self.tokenizer.target != needed:
+            raise ValueError(
+                f"a model that writes {self.writes} needs tokenizer.target={needed} and "
+                "tokenizer.joint=false"
+            )
+        reads_numbers = Numbers.name in [kind.name for kind in self.annotations]
+        if reads_numbers != (self.tokenizer.kind == "number"):
+            raise ValueError(
+                "tokenizer.kind=number and models that read numbers go together: set both or none"
+            )
+        known = (*REPORTED[self.writes], *ON_REQUEST.get(self.writes, ()), LOSS)
+        if self.metric not in known:
+            raise ValueError(
+                f"a model that writes {self.writes} is not validated by {self.metric}: set "
+                f"training.metric to {' or '.join(known)}"
+            )
+        return self
+
+    @model_validator(mode="after")
     def _fits_a_language_model(self) -> Config:
         if self.reads_source:
             return self
-        if self.training.metric != "loss":
+        if self.metric != LOSS:
             raise ValueError("a language model is validated by its loss: set training.metric=loss")
         if not self.tokenizer.joint:
             raise ValueError("a language model has one vocabulary: set tokenizer.joint=true")
@@ -102,6 +130,11 @@ class Config(Settings):
         return self.model.writes
 
     @property
+    def metric(self) -> str:
+        """What chooses the best checkpoint: by default the main metric of what is written."""
+        return self.training.metric or (REPORTED[self.writes][0] if self.reads_source else LOSS)
+
+    @property
     def max_pieces(self) -> int:
         """Pairs with more pieces than this on either side are skipped; EOS must fit too."""
         longest = self.model.length_limit
@@ -115,12 +148,12 @@ class Config(Settings):
 
     @property
     def annotations(self) -> Kinds:
-        """What the model reads of the source besides the text."""
-        return self.model.annotations
+        """What the model reads of the source besides the ids."""
+        return tuple(kind.between(self.tokenizer.marker) for kind in self.model.annotations)
 
     def pairs_of(self, data: Parallel, part: str = "") -> Pairs:
         """The pairs that a run of this config reads; `part` is the prefix of their options."""
-        return data.open_for(self.reads_source, self.annotations, part)
+        return data.open_for(self.reads_source, self.annotations, self.writes, part)
 
 
 def tiny() -> Config:
@@ -153,6 +186,15 @@ def multi30k() -> Config:
         validation_lines=2000,
     )
     return config.changed(model=model, training=training)
+
+
+def nonautoregressive() -> Config:
+    """Writes all words at once, from fertilities; for distilled targets and --alignments."""
+    config = multi30k()
+    shared = NonAutoregressiveConfig.model_fields.keys() - {"kind"}
+    values = {name: value for name, value in dict(config.model).items() if name in shared}
+    model = NonAutoregressiveConfig(**values, remove_repeats=True)
+    return config.changed(model=model, search=Beam(beam=1))
 
 
 def small() -> Config:
@@ -240,7 +282,7 @@ def bytenet() -> Config:
 def _language(model: LanguageConfig, optimizer: OptimizerSettings) -> Config:
     return tiny().changed(
         model=model,
-        training=TrainingSettings(optimizer=optimizer, metric="loss"),
+        training=TrainingSettings(optimizer=optimizer),
         search=Beam(max_length_ratio=1.0, max_length_extra=256),
     )
 
@@ -257,6 +299,65 @@ def language_rnn() -> Config:
     return _language(
         LanguageConfig(cell="lstm", layers=2, width=192, dropout=0.2),
         OptimizerSettings(rate=2e-3, warmup=300),
+    )
+
+
+def _labelling(
+    model: Architecture, rate: float, target: TargetKind, tokenizer: TokenizerSettings
+) -> Config:
+    return Config(
+        tokenizer=tokenizer.changed(target=target, joint=False),
+        batch=BatchSettings(tokens=2048),
+        model=model,
+        training=TrainingSettings(
+            optimizer=OptimizerSettings(rate=rate, warmup=200), validation_lines=2000
+        ),
+    )
+
+
+_SUBWORDS = TokenizerSettings(kind="unigram", vocabulary=6000, sampling=0.2)
+
+
+def tagger() -> Config:
+    """Tags each word: a 3-layer Transformer encoder."""
+    model = TaggerConfig(layers=3, dropout=0.3, position="shaw", token_dropout=0.1)
+    return _labelling(model, 3e-3, "word", _SUBWORDS)
+
+
+def tagger_conv() -> Config:
+    """`tagger` with convolutions of width 3 as its feed-forward networks."""
+    config = tagger()
+    return config.changed(model=config.model.changed(kernel=3))
+
+
+def tagger_rnn() -> Config:
+    """Tags each word: a 2-layer bidirectional LSTM."""
+    model = TaggerConfig(cell="lstm", layers=2, width=256, dropout=0.4)
+    return _labelling(model, 3e-3, "word", _SUBWORDS)
+
+
+def classifier() -> Config:
+    """Gives each line a label: a 2-layer Transformer encoder, mean of all positions."""
+    model = ClassifierConfig(dropout=0.3, token_dropout=0.2)
+    return _labelling(model, 2e-3, "line", TokenizerSettings(vocabulary=8000))
+
+
+def hierarchical() -> Config:
+    """Gives a document of sentences a label: hierarchical attention (Yang et al. 2016)."""
+    words = TokenizerSettings(kind="word", vocabulary=10_000)
+    model = HierarchicalConfig(dropout=0.5, token_dropout=0.2)
+    config = _labelling(model, 2e-3, "line", words)
+    return config.changed(batch=BatchSettings(tokens=16_384, max_length=3000))
+
+
+def entity() -> Config:
+    """Answers a question about a story: a recurrent entity network (Henaff et al. 2017)."""
+    words = TokenizerSettings(kind="word")
+    config = _labelling(EntityConfig(), 1e-2, "line", words)
+    optimizer = config.training.optimizer.changed(warmup=50, clip=40.0)
+    return config.changed(
+        batch=BatchSettings(tokens=4096, max_length=2000),
+        training=config.training.changed(optimizer=optimizer),
     )
 
 
@@ -294,8 +395,15 @@ RECIPES: dict[str, Callable[[], Config]] = {
         bytenet,
         language,
         language_rnn,
+        tagger,
+        tagger_conv,
+        tagger_rnn,
+        classifier,
+        hierarchical,
+        entity,
         ensemble,
         multi30k,
+        nonautoregressive,
         turing,
     )
 }

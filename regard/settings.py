@@ -8,7 +8,7 @@ import textwrap
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from types import NoneType
-from typing import Any, Literal, Optional, get_args, get_origin
+from typing import Annotated, Any, Literal, Optional, get_args, get_origin
 
 from pydantic.fields import FieldInfo
 
@@ -156,6 +156,8 @@ def _alternatives(annotation: Any) -> list[str]:
         raise TypeError(f"a setting of type {annotation} has no name yet: add one to NAMES")
     if isinstance(members[-1], FieldInfo):  # Annotated
         return [f"{_alternatives(members[0])[0]} {_bounds(members[-1].metadata)}"]
+    if origin is Annotated:  # with a check of our own, which its description explains
+        return _alternatives(members[0])
     return [name for member in members for name in _alternatives(member)]
 
 

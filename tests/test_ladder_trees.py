@@ -23,6 +23,7 @@ from regard.metrics.text import TextMetrics
 from regard.predict import Predictor
 from regard.runs.folder import Run
 from regard.search.beam import Beam
+from regard.terminal import Count, uncounted
 
 pytestmark = pytest.mark.usefixtures("short_timings")
 
@@ -66,9 +67,9 @@ class Watched(Predictor):
 
     seen: list[Line]
 
-    def predict(self, lines: Any, *others: Any) -> Any:
+    def predict(self, lines: Any, *others: Any, count: Count = uncounted) -> Any:
         self.seen += lines
-        return super().predict(lines, *others)
+        return super().predict(lines, *others, count=count)
 
     def score(self, pairs: Any) -> Any:
         pairs = list(pairs)
@@ -93,10 +94,10 @@ def trees(folder: Path, part: str) -> Trees:
 
 def must_be_in_step(seen: list[Line], right: Trees, lines: int) -> None:
     """Every line was read without a tree by the first variant and with its own by the second."""
-    assert len({line for line, _ in seen}) == lines
-    assert all(heads is None or tuple(heads) == right[line] for line, heads in seen)
-    assert sum(heads is None for _, heads in seen) >= 4 * lines
-    assert sum(heads is not None for _, heads in seen) >= 4 * lines  # two searches, scores, timing
+    assert len({line.text for line in seen}) == lines
+    assert all(line.tree is None or tuple(line.tree) == right[line.text] for line in seen)
+    assert sum(line.tree is None for line in seen) >= 4 * lines
+    assert sum(line.tree is not None for line in seen) >= 4 * lines  # two searches, scores, timing
 
 
 def must_be_of_evaluate(output: Path, given: dict[str, Path]) -> None:

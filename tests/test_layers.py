@@ -11,7 +11,7 @@ ROOT = Path(__file__).parent.parent / "regard"
 LAYERS = (
     ("__main__", "cli"),
     ("peer", "demo", "ladders", "studies", "inspection"),
-    ("runs", "predict"),
+    ("runs", "judge", "predict"),
     ("settings", "recipes", "training", "models"),
     ("search", "nn"),
     ("processes", "data", "metrics", "drawing", "corpora"),

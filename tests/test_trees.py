@@ -10,11 +10,10 @@ from typing import Any
 
 import pytest
 import toy
-from toy import tensors, write_corpus, write_lines
+from toy import heads_of_words, tensors, write_corpus, write_lines
 
 import regard
 from regard.cli import main
-from regard.data.annotations import DependencyTree
 from regard.data.batch import Padded
 from regard.data.line import Line
 from regard.data.parallel import Parallel
@@ -88,7 +87,7 @@ def must_be_in_step(seen: Seen, run: Path) -> int:
         trees = source.annotations["tree"].tolist()
         for ids, tree, length in zip(source.values.tolist(), trees, source.lengths, strict=True):
             text = tokenizer.decode(ids[: length - 1])
-            assert DependencyTree.of_words(tree[: length - 1]) == heads_of(text)
+            assert heads_of_words(tree[: length - 1]) == heads_of(text)
             rows += 1
     seen.clear()
     return rows
@@ -193,7 +192,7 @@ def test_translating_on_the_command_line(
     write_lines(heads, ["2 3 0", "", "2 0", "0 1"])
     code, out, told = call(f"--trees={heads}")
     assert (code, out, seen) == (2, "", [])
-    assert f"{heads}:4 has 2 heads, but its source has 1 words" in told
+    assert f"{heads}:4 has 2 heads, but its source has 1 word:" in told
 
 
 def test_a_model_that_reads_heads_is_not_used_without_them(

@@ -18,6 +18,7 @@ import torch
 from torch.optim.optimizer import register_optimizer_step_post_hook
 
 import regard
+from regard.data.annotations import INSIDE_WORD
 from regard.data.parallel import Parallel
 from regard.runs.folder import Run
 
@@ -81,7 +82,7 @@ def parallel(given: Mapping[str, Any]) -> dict[str, Any]:
     """Arguments in which files by the names of their options are made data, valid and test."""
     found = dict(given)
     for prefix, part in (("", "data"), ("valid_", "valid"), ("test_", "test")):
-        kinds = ("source", "target", "pairs", "trees")
+        kinds = ("source", "target", "pairs", "trees", "alignments")
         files = {kind: found.pop(f"{prefix}{kind}", None) for kind in kinds}
         if any(files.values()):
             found[part] = Parallel(**files)
@@ -159,6 +160,13 @@ def journal(run: Path) -> list[dict[str, Any]]:
     """What happened, without how fast it went."""
     records = [json.loads(line) for line in (run / "journal.jsonl").read_text().splitlines()]
     return [{k: v for k, v in r.items() if k not in ("tokens_per_second", "time")} for r in records]
+
+
+def heads_of_words(pieces: list[int]) -> tuple[int, ...]:
+    """The heads of the words again, from those of their pieces."""
+    starts = [index for index, head in enumerate(pieces) if head != INSIDE_WORD]
+    word_at = {index: word for word, index in enumerate(starts, 1)}
+    return tuple(word_at.get(pieces[index], 0) for index in starts)
 
 
 def strays(run: Path) -> list[str]:

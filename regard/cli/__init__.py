@@ -13,7 +13,7 @@ from regard.cli.inspect import align, look, watch
 from regard.cli.make import corpus, demo, info, ladder, recipes, settings, train
 from regard.cli.options import say
 from regard.cli.parsing import ParserError, explain
-from regard.cli.use import compare, evaluate, score, translate
+from regard.cli.use import compare, distill, evaluate, judge, score, translate
 from regard.errors import RegardError
 
 app = typer.Typer(
@@ -23,7 +23,7 @@ app = typer.Typer(
 )
 VERBS = (
     *(train, translate, evaluate, compare, score, ladder, look, align, watch, info),
-    *(settings, recipes, corpus, demo),
+    *(distill, judge, settings, recipes, corpus, demo),
 )
 for verb in VERBS:
     app.command()(verb)

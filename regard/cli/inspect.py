@@ -23,6 +23,7 @@ from regard.cli.options import (
     TreesFiles,
     Workers,
     refuse,
+    refuse_unfit,
     say,
     show_page,
     writing,
@@ -69,6 +70,7 @@ def look(
         raise UsageError("Give one sentence, or a file of sentences with --input.")
     if (target is not None and text is None) or (targets is not None and input is None):
         raise UsageError("Give --target with a sentence, and --targets with --input.")
+    refuse_unfit(experiment.config, {}, {"--beam": beam})
     sentences = sentences_for(experiment, text or input, target or targets, trees)
     predictor = load_for_looking(experiment, beam, say)
     looks = look_at_all(experiment, predictor, sentences, say)

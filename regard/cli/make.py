@@ -10,6 +10,7 @@ import typer
 
 from regard.cli.completion import complete_recipe
 from regard.cli.options import (
+    AlignmentsFiles,
     AsJson,
     ColumnNames,
     Lowercase,
@@ -54,18 +55,29 @@ def train(
     target: Target = None,
     pairs: PairsFiles = None,
     trees: TreesFiles = None,
+    alignments: AlignmentsFiles = None,
     columns: ColumnNames = None,
     weights: Weights = None,
     valid_source: Source = None,
     valid_target: Target = None,
     valid_pairs: PairsFiles = None,
     valid_trees: TreesFiles = None,
+    valid_alignments: AlignmentsFiles = None,
     valid_columns: ColumnNames = None,
     source_language: SourceLanguage = None,
     target_language: TargetLanguage = None,
     tokenizer: Annotated[
         Optional[Path],
         typer.Option(help="Use the tokenizer of another run, or a SentencePiece model."),
+    ] = None,
+    start: Annotated[
+        Optional[str],
+        typer.Option(
+            "--from",
+            metavar="RUN[:PART]",
+            help="Start with the weights and tokenizer of another run, or with a part of its "
+            "model such as RUN:encoder.",
+        ),
     ] = None,
     steps: Annotated[
         Optional[int], typer.Option(min=1, help="Train for this many updates.")
@@ -102,12 +114,14 @@ def train(
 
     languages = (source_language, target_language)
     of_valid = valid_columns or (columns if valid_pairs else None)
+    valid = (valid_source, valid_target, valid_pairs, valid_trees, of_valid)
     experiment.train(
         recipe if config is None else read_config(config, recipe),
-        Parallel(source, target, pairs, trees, columns, weights, languages),
+        Parallel(source, target, pairs, trees, columns, weights, languages, alignments),
         run=run,
-        valid=Parallel(valid_source, valid_target, valid_pairs, valid_trees, of_valid),
+        valid=Parallel(*valid, alignments=valid_alignments),
         tokenizer=tokenizer,
+        start=start,
         steps=steps,
         epochs=epochs,
         minutes=minutes,
@@ -139,12 +153,14 @@ def ladder(
     target: Target = None,
     pairs: PairsFiles = None,
     trees: TreesFiles = None,
+    alignments: AlignmentsFiles = None,
     columns: ColumnNames = None,
     weights: Weights = None,
     valid_source: Source = None,
     valid_target: Target = None,
     valid_pairs: PairsFiles = None,
     valid_trees: TreesFiles = None,
+    valid_alignments: AlignmentsFiles = None,
     valid_columns: ColumnNames = None,
     test_source: Source = None,
     test_target: Target = None,
@@ -176,13 +192,14 @@ def ladder(
     from regard.ladders.variants import read_variants
 
     of_valid = valid_columns or (columns if valid_pairs else None)
+    valid = (valid_source, valid_target, valid_pairs, valid_trees, of_valid)
     of_test = test_columns or (columns if test_pairs else None)
     languages = (source_language, target_language)
     asked = Ladder(
         read_variants(variants or []),
         output,
-        Parallel(source, target, pairs, trees, columns, weights, languages),
-        Parallel(valid_source, valid_target, valid_pairs, valid_trees, of_valid),
+        Parallel(source, target, pairs, trees, columns, weights, languages, alignments),
+        Parallel(*valid, alignments=valid_alignments),
         Parallel(test_source, test_target, test_pairs, test_trees, of_test),
         budget_of(steps, epochs, minutes),
         (*_assign("seed", seed), *(settings or [])),

@@ -15,6 +15,7 @@ from regard.errors import UsageError
 
 if TYPE_CHECKING:
     from regard.metrics.text import TextMetrics
+    from regard.recipes import Config
 
 Source = Annotated[
     Optional[list[Path]],
@@ -57,6 +58,13 @@ RunFolder = Annotated[
     Path,
     typer.Argument(metavar="RUN", help="Folder of a trained run.", autocompletion=complete_run),
 ]
+AlignmentsFiles = Annotated[
+    Optional[list[Path]],
+    typer.Option(
+        metavar="FILE",
+        help="For non-autoregressive models: word links of each pair, as of 'align'.",
+    ),
+]
 Output = Annotated[
     Optional[Path], typer.Option(help="Write to this file instead of standard output.")
 ]
@@ -75,6 +83,15 @@ Int8 = Annotated[
 Shortlist = Annotated[
     int,
     typer.Option(min=0, max=100, help="Target pieces considered per source piece; 0: all."),
+]
+Judges = Annotated[
+    Optional[list[str]],
+    typer.Option(
+        "--judge",
+        metavar="KIND=RUN:WEIGHT",
+        help="Let another run help to choose among the candidates: channel, language or pair; "
+        "own=WEIGHT is the run's own; tuned: as found by 'regard judge'.",
+    ),
 ]
 Settings = Annotated[
     Optional[list[str]],
@@ -123,6 +140,19 @@ def refuse(case: str, options: Mapping[str, object]) -> None:
     for name, value in options.items():
         if value:
             raise UsageError(f"{name} has no effect {case}; remove it.")
+
+
+def refuse_unfit(
+    config: Config, language: Mapping[str, object], one_pass: Mapping[str, object]
+) -> None:
+    """Refuse options that have no effect with a language model, or with a model that writes its
+    tags or its label in one pass."""
+    if not config.reads_source:
+        refuse("with a language model", language)
+    if config.writes in ("tags", "label"):
+        refuse(
+            f"with a model that writes {'tags' if config.writes == 'tags' else 'a label'}", one_pass
+        )
 
 
 def text_metrics(lowercase: bool, tokenize: Optional[str]) -> TextMetrics:

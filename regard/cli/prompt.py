@@ -29,9 +29,9 @@ class _Prompt:
         if not self._asked:
             say("Ready: type a line and press Enter; Ctrl-D ends.")
             self._asked = True
-        if self._begins:
-            typer.echo("> ", nl=False, err=True)
         try:
+            if self._begins:
+                typer.echo("> ", nl=False, err=True)
             line = sys.stdin.buffer.readline(size)
         except KeyboardInterrupt:
             say("")  # what the shell prints next begins a line of its own

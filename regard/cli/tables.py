@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Iterator, Mapping
 from typing import Any
+
+UNFOLDED = 10_000
+"""Columns for files and pipes, where a value stays in its line: `regard info RUN | grep model`."""
 
 
 def print_facts(facts: Mapping[str, Any]) -> None:
@@ -40,7 +44,8 @@ def _print(rows: Mapping[str, Any]) -> None:
     table.add_column(overflow="fold")
     for name, value in rows.items():
         table.add_row(Text(name), Text(_show(value)))
-    Console(highlight=False, emoji=False).print(table)
+    width = None if sys.stdout.isatty() else UNFOLDED
+    Console(highlight=False, emoji=False, width=width).print(table)
 
 
 def _show(value: Any) -> str:

@@ -1,4 +1,4 @@
-"""The verbs that use a run: translate, score, evaluate and compare."""
+"""The verbs that use a run: translate, distill, score, evaluate and compare."""
 
 from __future__ import annotations
 
@@ -20,6 +20,7 @@ from regard.cli.options import (
     GoldReversed,
     HeadNames,
     Int8,
+    Judges,
     LengthPenalty,
     Lowercase,
     MethodName,
@@ -35,6 +36,7 @@ from regard.cli.options import (
     Workers,
     print_json,
     refuse,
+    refuse_unfit,
     say,
     text_metrics,
     writing,
@@ -44,9 +46,9 @@ from regard.messages import counted
 
 if TYPE_CHECKING:
     from regard.data.line import Line, Sides
+    from regard.inspection.aligning import GoldFile
     from regard.metrics.base import Score
     from regard.predict import Prediction
-    from regard.runs.evaluate import Evaluation
 
 
 def translate(
@@ -80,6 +82,7 @@ def translate(
         Optional[Path], typer.Option(help="Write word alignments (0-0 1-2 ...) to this file.")
     ] = None,
     attention_heads: HeadNames = None,
+    judge: Judges = None,
     batch_tokens: BatchTokens = 2048,
     workers: Workers = None,
     int8: Int8 = False,
@@ -87,7 +90,8 @@ def translate(
 ) -> None:
     """Translate lines in order; a language model continues each line.
 
-    Empty lines stay empty. Typed in a terminal, each line is translated at once.
+    Empty lines stay empty. A tagger or classifier prints the tags or the label of each line. Typed
+    in a terminal, each line is translated at once.
     """
     from regard.data.corpus import read_lines
     from regard.data.parallel import Parallel
@@ -96,30 +100,32 @@ def translate(
     from regard.predict import WINDOW
     from regard.processes.limit import worker_count
     from regard.runs.folder import Run
+    from regard.runs.judging import asked_search, with_judges
     from regard.runs.load import load_predictor
     from regard.search.options import SearchOptions
     from regard.terminal import counting
 
     experiment = Run.open(run)
-    if not experiment.config.reads_source:
-        unfit = {"--shortlist": shortlist, "--prefix": prefix, "--alignments": alignments}
-        refuse("with a language model", unfit)
-    if alignments is None:
-        refuse("without --alignments", {"--attention-heads": attention_heads})
+    of_source = {"--shortlist": shortlist, "--prefix": prefix, "--alignments": alignments}
     drawn = (temperature, top_k, top_p, seed)
     asked = SearchOptions(best, beam, length_penalty, sample, *drawn)
-    search = asked.search(experiment.config.search)
+    unfit = {**of_source, "--judge": judge}
+    refuse_unfit(experiment.config, unfit, unfit | asked.given())
+    if alignments is None:
+        refuse("without --alignments", {"--attention-heads": attention_heads})
+    search = asked_search(experiment, asked, judge)
     Parallel(trees=trees).check_read_by(experiment.config.annotations)
     typing = input is None and sys.stdin.isatty()  # answer each line at once
     stream = input or (prompted() if typing else sys.stdin.buffer)
     lines, again = tee(read_lines(stream, Parallel(trees=trees).beside()))
     chosen = batch_tokens, worker_count(workers), int8, shortlist
     predictor = load_predictor(experiment, search, *chosen, say=say)
+    translator = with_judges(experiment, predictor, judge, say)
     prefixes = read_plain(prefix) if prefix else None
     window = 1 if typing else WINDOW
     progress = counting("translating", shown=output is not None)
     with writing(output, flush=typing) as write, progress as count:
-        predicted = predictor.predict(lines, prefixes, window, count)
+        predicted = translator.predict(lines, prefixes, window, count)
         written = _write_each(zip(predicted, again, strict=False), best, write)
         align_for(experiment, predictor, written, attention_heads, alignments, say)
     predictor.report_truncated(say)
@@ -135,9 +141,40 @@ def _write_each(
         if best == 1:
             write(prediction.text)
         else:
-            for each in prediction.best:
+            for each in prediction.best[:best]:
                 write(f"{number}\t{each.score:.4f}\t{each.text}")
         yield line, prediction.text
+
+
+def distill(
+    teacher: Annotated[Path, typer.Argument(metavar="TEACHER", help="Folder of a trained run.")],
+    source: Annotated[Path, typer.Option(help="The text to translate, one sentence per line.")],
+    output: Annotated[Path, typer.Option(help="The file to write the translations to.")],
+    target: Annotated[
+        Optional[Path], typer.Option(help="The original targets: score the translations.")
+    ] = None,
+    trees: TreesFile = None,
+    beam: BeamWidth = None,
+    length_penalty: LengthPenalty = None,
+    workers: Workers = None,
+) -> None:
+    """Translate training data for a student to learn from; the same command continues."""
+    from regard.data.parallel import Parallel
+    from regard.runs.distill import distill
+    from regard.runs.folder import Run
+    from regard.search.options import SearchOptions
+    from regard.terminal import counting
+
+    configured = Run.open(teacher).config.search
+    search = SearchOptions(beam=beam, length_penalty=length_penalty).search(configured)
+    data = Parallel(source, target, trees=trees)
+    with counting("translating") as count:
+        found = distill(
+            *(teacher, data), output=output, search=search, workers=workers, say=say, count=count
+        )
+    say(f"Wrote {output}: train a student on it with --source {source} --target {output}.")
+    if found is not None:
+        typer.echo(f"{found} of the teacher on this text")
 
 
 def score(
@@ -197,57 +234,69 @@ def evaluate(
     attention_heads: HeadNames = None,
     gold_first: GoldFirst = 0,
     gold_reversed: GoldReversed = False,
+    judge: Judges = None,
     json: AsJson = False,
 ) -> None:
-    """Print BLEU, chrF, TER, exact match and perplexity.
+    """Print BLEU, chrF, TER, exact match and perplexity; of tags and labels accuracy and F1.
 
     Each has its signature. Without files the validation data of the run is used. A language model
     has a perplexity only. With gold alignments, the error rate of the word alignments by attention
     is reported too.
     """
     from regard.data.parallel import Parallel
-    from regard.inspection.aligning import GoldFile, score_run
+    from regard.inspection.aligning import score_run
     from regard.runs import evaluate as evaluation
     from regard.runs.folder import Run
+    from regard.runs.judging import asked_search
     from regard.search.options import SearchOptions
 
-    config = Run.open(run).config
+    experiment = Run.open(run)
+    asked = SearchOptions(beam=beam, length_penalty=length_penalty)
     text = {"--lowercase": lowercase, "--tokenize": tokenize, "--reference": reference}
-    searched = {"--beam": beam, "--length-penalty": length_penalty is not None}
-    other = {"--output": output, "--shortlist": shortlist, "--alignments": alignments}
-    unfit = {} if config.reads_source else {**text, **searched, **other}
-    refuse("with a language model", unfit)
-    given = {"--method": method != "grow-diag", "--attention-heads": attention_heads}
-    order = {"--gold-first": gold_first, "--gold-reversed": gold_reversed}
-    refuse("without --alignments", {} if alignments else {**given, **order})
+    other = {"--judge": judge, "--shortlist": shortlist, "--alignments": alignments}
+    unfit = {**text, **asked.given(), **other}
+    refuse_unfit(experiment.config, unfit | {"--output": output}, unfit)
     data = Parallel(source, target, pairs, trees, columns)
-    gold = GoldFile(alignments, gold_first, gold_reversed) if alignments else None
+    gold = _gold(alignments, gold_first, gold_reversed, method, attention_heads)
     aligned = score_run(run, data, gold, attention_heads, method, say) if gold else []
     found = evaluation.evaluate(
-        run,
-        data,
+        *(run, data),
         references=reference or (),
-        search=SearchOptions(beam=beam, length_penalty=length_penalty).search(config.search),
+        search=asked_search(experiment, asked, judge),
         metrics=text_metrics(lowercase, tokenize),
         workers=workers,
         int8=int8,
         shortlist=shortlist,
+        judges=judge or (),
         say=say,
     )
-    _report(run, found, aligned, output, json)
+    _write_lines(output, found.outputs)
+    print_scores(run, [*found.scores, *aligned], json)
 
 
-def _report(
-    run: Path, found: Evaluation, aligned: list[Score], output: Optional[Path], as_json: bool
-) -> None:
-    """Print the scores, and write the translations to a file if one is given."""
-    from dataclasses import asdict
+def _gold(
+    alignments: Optional[Path], first: int, reverse: bool, method: str, heads: Optional[str]
+) -> Optional[GoldFile]:
+    """The gold alignments, if there are any; without them, options about them are refused."""
+    from regard.inspection.aligning import GoldFile
 
+    if alignments is not None:
+        return GoldFile(alignments, first, reverse)
+    given = {"--method": method != "grow-diag", "--attention-heads": heads}
+    refuse("without --alignments", {**given, "--gold-first": first, "--gold-reversed": reverse})
+    return None
+
+
+def _write_lines(output: Optional[Path], lines: Iterable[str]) -> None:
     if output is not None:
         with writing(output) as write:
-            for line in found.outputs:
+            for line in lines:
                 write(line)
-    scores = [*found.scores, *aligned]
+
+
+def print_scores(run: Path, scores: list[Score], as_json: bool) -> None:
+    from dataclasses import asdict
+
     if as_json:
         print_json({"run": str(run), "scores": [asdict(each) for each in scores]})
         return
@@ -269,10 +318,15 @@ def compare(
     columns: ColumnNames = None,
     lowercase: Lowercase = False,
     tokenize: Tokenize = None,
+    judge: Judges = None,
     workers: Workers = None,
     json: AsJson = False,
 ) -> None:
-    """Test whether a run is better: paired bootstrap."""
+    """Test whether a run is better: paired bootstrap.
+
+    Judges choose among the candidates of every run but the first, so that the same run given twice
+    shows what they add.
+    """
     from dataclasses import asdict
 
     from regard.data.parallel import Parallel
@@ -280,7 +334,9 @@ def compare(
 
     data = Parallel(source, target, pairs, trees, columns)
     metrics = text_metrics(lowercase, tokenize)
-    rows = evaluation.compare(runs, data, metrics=metrics, workers=workers, say=say)
+    rows = evaluation.compare(
+        runs, data, metrics=metrics, judges=judge or (), workers=workers, say=say
+    )
     if json:
         print_json([asdict(row) for row in rows])
         return
@@ -289,3 +345,32 @@ def compare(
         typer.echo(f"{row.metric}\t{row.value:.2f} ± {row.margin:.2f}\t{p_value}\t{row.name}")
     for signature in dict.fromkeys(row.signature for row in rows):
         typer.echo(signature)
+
+
+def judge(
+    run: RunFolder,
+    judge: Judges = None,
+    source: Source = None,
+    target: Target = None,
+    pairs: PairsFiles = None,
+    trees: TreesFiles = None,
+    columns: ColumnNames = None,
+    beam: Annotated[int, typer.Option(min=2, help="Candidates per line.")] = 20,
+    trials: Annotated[int, typer.Option(min=1, help="Weights to try.")] = 1000,
+    seed: Annotated[int, typer.Option(min=0, help="Random seed.")] = 1,
+) -> None:
+    """Find how much each judge should count, and keep it with the run for --judge tuned.
+
+    Without files the validation data of the run is used; never use test data here.
+    """
+    from regard.data.parallel import Parallel
+    from regard.runs.folder import Run
+    from regard.runs.judging import TUNED, Asked, tune_judges
+
+    data = Parallel(source, target, pairs, trees, columns)
+    found = tune_judges(run, judge or [], data, beam=beam, trials=trials, seed=seed, say=say)
+    for each in Asked.of(Run.open(run), [TUNED]).runs:
+        typer.echo(f"--judge {each}")
+    typer.echo(f"--length-penalty {found.weights.length_penalty:g}")
+    typer.echo(f"{found.metric} {found.value:.2f} with judges, {found.alone:.2f} without")
+    say(f"The weights are kept with {run}: use them with --judge tuned.")

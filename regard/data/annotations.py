@@ -1,76 +1,107 @@
-"""What may be known of a line besides its text: read from a file, carried to its pieces."""
+"""What may be known of a line besides its ids: read from a file or found in the text, and carried
+to its pieces."""
 
 from __future__ import annotations
 
+import math
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import ClassVar, Optional
+from dataclasses import dataclass
+from itertools import chain
+from typing import Any, ClassVar, Optional
+
+import numpy as np
+from numpy.typing import NDArray
 
 from regard.data.line import Line
 from regard.errors import UsageError
-from regard.messages import counted
 
-Values = Sequence[int]
+Values = NDArray[Any]
+"""One value per piece: whole numbers (pieces,), or F numbers (pieces, F)."""
+
+Words = Sequence[Sequence[int]]
+"""The ids of each word of a line."""
 
 ROOT, INSIDE_WORD = -1, -2
 """In the tree of pieces: a piece that has no head, and a piece that is not the first of a word."""
+
+MARKER = "|||"
+"""The word between the sentences of a line, unless `tokenizer.marker` says otherwise."""
 
 _SHOWN = 20
 
 
 class Annotation(ABC):
-    """One kind of annotation: a number for each word of a line, then one for each piece.
+    """A value, or several, for each piece of a source line.
 
-    A family lists the kinds that its models read; each kind is a class without instances.
+    A family lists those that its models read. One with an `option` is read from a file, line by
+    line, and stays with its `Line`; the others follow from the text. One that `reads_target` is
+    made when both sides are known, as in training; it then says what it is without a target.
     """
 
     name: ClassVar[str]  # in `Row.annotations`, `Padded.annotations` and the files of a store
-    fill: ClassVar[int]  # at EOS and at padding
-    option: ClassVar[str]  # the field of `Parallel` and the command-line option with its file
+    fill: ClassVar[float]  # at EOS and at padding
     description: ClassVar[str]
+    option: ClassVar[Optional[str]] = None  # the field of `Parallel` and the command-line option
+    reads_target: ClassVar[bool] = False
 
-    @staticmethod
+    @property
+    def stored(self) -> str:
+        """The numpy type in a store; "(2,)<f4" is two numbers per piece."""
+        return "<i4"
+
+    def between(self, marker: str) -> Annotation:
+        """The same for lines whose sentences have this marker between them."""
+        return self
+
+    def check(self, line: Line, where: str) -> None:
+        """Refuse a line that lacks what is needed, or has it wrong."""
+        return
+
+    def check_pair(self, line: Line, target: Line, where: str) -> None:
+        """Refuse what does not fit the target, where one is known."""
+        return
+
+    def read(self, line: Line, text: str, where: str) -> Line:
+        """The line with what its line of the annotation file says."""
+        return line
+
+    def write(self, line: Line) -> str:
+        """What `read` reads."""
+        return ""
+
+    def ids(self, line: Line, words: Words) -> Words:
+        """The ids of each word that is text; one that is not has none."""
+        return words
+
     @abstractmethod
-    def of(line: Line) -> Optional[tuple[int, ...]]:
-        """The values of a line's words, if they are known."""
+    def of_pieces(self, line: Line, words: Words) -> Values:
+        """The values of the pieces, given the ids of each word."""
 
-    @staticmethod
+    def of_pair(self, line: Line, words: Words, target: Words) -> Values:
+        """The same, where the ids of each word of the target are known."""
+        return self.of_pieces(line, words)
+
+    def kept(self, values: Values, length: int) -> slice:
+        """Which pieces of a longer line remain when it is truncated to `length` of them."""
+        return slice(0, length)
+
+    def truncate(self, values: Values, kept: slice) -> Values:
+        """The values of the pieces that remain."""
+        return values[kept]
+
     @abstractmethod
-    def add(line: Line, values: Values) -> Line:
-        """The line with these values for its words."""
-
-    @staticmethod
-    @abstractmethod
-    def read(text: str, words: int, where: str) -> tuple[int, ...]:
-        """Parse a line of an annotation file whose source has so many words."""
-
-    @staticmethod
-    @abstractmethod
-    def check(values: Values, words: int, where: str) -> None:
-        """Refuse values that cannot be those of a line of so many words."""
-
-    @staticmethod
-    @abstractmethod
-    def of_pieces(values: Values, words: Sequence[Sequence[int]]) -> list[int]:
-        """One value per piece, from the values of the words and the ids of each word."""
-
-    @staticmethod
-    @abstractmethod
-    def of_words(values: Values) -> tuple[int, ...]:
-        """The values of the words again, from those of their pieces."""
-
-    @staticmethod
-    @abstractmethod
-    def truncate(values: Values, length: int) -> list[int]:
-        """The values of the pieces that remain when a line is truncated to `length` pieces."""
-
-    @staticmethod
-    @abstractmethod
-    def example(length: int) -> list[int]:
-        """Values of so many pieces, to try a model on."""
+    def example(self, ids: Sequence[int]) -> Values:
+        """Values for pieces with these ids, to try a model on."""
 
 
+def whole(values: Sequence[int]) -> Values:
+    """Whole numbers, one per piece."""
+    return np.array(values, np.int64)
+
+
+@dataclass(frozen=True)
 class DependencyTree(Annotation):
     """The head of each word.
 
@@ -84,16 +115,17 @@ class DependencyTree(Annotation):
     option = "trees"
     description = "the dependency tree of each source line"
 
-    @staticmethod
-    def of(line: Line) -> Optional[tuple[int, ...]]:
-        return line.tree
+    def check(self, line: Line, where: str) -> None:
+        words = len(line.text.split())
+        if line.tree is not None:
+            _check_tree(line.tree, words, where)
+        elif words:
+            raise UsageError(
+                f"{where} has no tree, but this model reads {self.description}: "
+                "give Line(text, tree=...)."
+            )
 
-    @staticmethod
-    def add(line: Line, values: Values) -> Line:
-        return line._replace(tree=tuple(values))
-
-    @staticmethod
-    def read(text: str, words: int, where: str) -> tuple[int, ...]:
+    def read(self, line: Line, text: str, where: str) -> Line:
         numbers = text.split()
         try:
             heads = tuple(map(int, numbers))
@@ -103,71 +135,268 @@ class DependencyTree(Annotation):
                 f"{where} has '{wrong[:_SHOWN]}' among the heads: write the number of each word's "
                 "head, and 0 for a root."
             ) from None
-        DependencyTree.check(heads, words, where)
-        return heads
+        annotated = line._replace(tree=heads)
+        self.check(annotated, where)
+        return annotated
 
-    @staticmethod
-    def check(values: Values, words: int, where: str) -> None:
-        """A line may have several roots, since it may hold several sentences."""
-        if len(values) != words:
-            raise UsageError(
-                f"{where} has {counted(len(values), 'head')}, but its source has "
-                f"{counted(words, 'word')}: give one "
-                "head for each word between spaces."
-            )
-        for word, head in enumerate(values, 1):
-            if not 0 <= head <= words:
-                raise UsageError(
-                    f"{where} gives word {word} the head {head}, but its source has {words:,} "
-                    "words: count them from 1, and write 0 for a root."
-                )
-        if (word_in_cycle := _cycle(values)) is not None:
-            raise UsageError(
-                f"{where} is not a tree: going from head to head, word {word_in_cycle} comes back "
-                "to itself."
-            )
+    def write(self, line: Line) -> str:
+        return " ".join(map(str, line.tree or ()))
 
-    @staticmethod
-    def of_pieces(values: Values, words: Sequence[Sequence[int]]) -> list[int]:
+    def of_pieces(self, line: Line, words: Words) -> Values:
         starts, end = [ROOT], 0
         for ids in words:
             starts.append(end)
             end += len(ids)
         found: list[int] = []
-        for head, ids in zip(values, words, strict=True):
+        for head, ids in zip(line.tree or (), words, strict=True):
             found += [starts[head], *[INSIDE_WORD] * (len(ids) - 1)]
-        return found
+        return whole(found)
 
-    @staticmethod
-    def of_words(values: Values) -> tuple[int, ...]:
-        starts = [index for index, head in enumerate(values) if head != INSIDE_WORD]
-        word_at = {index: word for word, index in enumerate(starts, 1)}
-        return tuple(word_at.get(values[index], 0) for index in starts)
-
-    @staticmethod
-    def truncate(values: Values, length: int) -> list[int]:
+    def truncate(self, values: Values, kept: slice) -> Values:
         """A word whose head is dropped hangs on the nearest word above it that remains."""
-        kept = list(values[:length])
-        for index, head in enumerate(kept):
-            while head >= length:
-                head = values[head]
-            kept[index] = head
-        return kept
+        remaining = range(len(values))[kept]
+        heads = []
+        for head in values[kept].tolist():
+            while head >= 0 and head not in remaining:
+                head = int(values[head])
+            heads.append(head if head < 0 else head - remaining.start)
+        return whole(heads)
 
-    @staticmethod
-    def example(length: int) -> list[int]:
+    def example(self, ids: Sequence[int]) -> Values:
         """Two branches and a word of two pieces; all further words are roots."""
         tree = [ROOT, 0, 0, INSIDE_WORD, 2, 4, 1]
-        return [*tree[:length], *[ROOT] * (length - len(tree))]
+        return whole([*tree[: len(ids)], *[ROOT] * (len(ids) - len(tree))])
 
 
-ANNOTATIONS: dict[str, type[Annotation]] = {DependencyTree.name: DependencyTree}
-"""Every kind of annotation by its name."""
+@dataclass(frozen=True)
+class WordIndex(Annotation):
+    """Which word each piece belongs to, counted from 0."""
 
-Kinds = tuple[type[Annotation], ...]
+    name = "words"
+    fill = -1
+    description = "the words of each source line"
+
+    def of_pieces(self, line: Line, words: Words) -> Values:
+        return np.repeat(np.arange(len(words)), [len(ids) for ids in words])
+
+    def example(self, ids: Sequence[int]) -> Values:
+        """Words of two pieces and of one by turns."""
+        return whole([(2 * index + 1) // 3 for index in range(len(ids))])
 
 
-def _cycle(heads: Values) -> Optional[int]:
+@dataclass(frozen=True)
+class SentenceIndex(Annotation):
+    """Which sentence each piece belongs to, counted from 0.
+
+    A line is split where a word is the marker, which is no piece itself. The last sentence may be a
+    question, so a line is truncated by dropping whole sentences from its front.
+    """
+
+    marker: str = MARKER
+    name = "sentences"
+    fill = -1
+    description = "the sentences of each source line"
+
+    def between(self, marker: str) -> SentenceIndex:
+        return SentenceIndex(marker)
+
+    def ids(self, line: Line, words: Words) -> Words:
+        texts = line.text.split()
+        return [() if text == self.marker else ids for text, ids in zip(texts, words, strict=True)]
+
+    def of_pieces(self, line: Line, words: Words) -> Values:
+        """A sentence without any piece is not counted."""
+        lengths = [0]
+        for text, ids in zip(line.text.split(), words, strict=True):
+            if text == self.marker:
+                lengths.append(0)
+            else:
+                lengths[-1] += len(ids)
+        present = [length for length in lengths if length]
+        return np.repeat(np.arange(len(present)), present)
+
+    def kept(self, values: Values, length: int) -> slice:
+        """Of a last sentence that is too long by itself, its first pieces."""
+        count = len(values)
+        starts = [0, *(np.flatnonzero(np.diff(values)) + 1).tolist()]
+        start = next((start for start in starts if count - start <= length), starts[-1])
+        return slice(start, start + length)
+
+    def truncate(self, values: Values, kept: slice) -> Values:
+        remaining = values[kept]
+        return remaining - remaining[:1]
+
+    def example(self, ids: Sequence[int]) -> Values:
+        """Sentences of two pieces, the last of them longer."""
+        last = max(0, len(ids) // 2 - 1)
+        return whole([min(index // 2, last) for index in range(len(ids))])
+
+
+@dataclass(frozen=True)
+class Numbers(Annotation):
+    """`width` numbers for each word, which is those numbers with commas between them: 0.31,0.52."""
+
+    width: int = 2
+    name = "numbers"
+    fill = 0.0
+    description = "the numbers of each source word"
+
+    @property
+    def stored(self) -> str:
+        return f"({self.width},)<f4"
+
+    def check(self, line: Line, where: str) -> None:
+        for number, word in enumerate(line.text.split(), 1):
+            parts = word.split(",")
+            if not all(map(_is_number, parts)):
+                raise UsageError(
+                    f"{where} has '{word[:_SHOWN]}' as word {number}: write finite numbers with "
+                    "commas between them, such as 0.31,0.52."
+                )
+            if len(parts) != self.width:
+                raise UsageError(
+                    f"{where} has {len(parts)} numbers in word {number}, but this model reads "
+                    f"{self.width} for each word."
+                )
+
+    def of_pieces(self, line: Line, words: Words) -> Values:
+        """Each word must be one piece, as with the tokenizer kind 'number'."""
+        found = [list(map(float, word.split(","))) for word in line.text.split()]
+        assert len(found) == sum(map(len, words))
+        return np.array(found, np.float32).reshape(-1, self.width)
+
+    def example(self, ids: Sequence[int]) -> Values:
+        found = [[math.sin(id * (part + 1)) for part in range(self.width)] for id in ids]
+        return np.array(found, np.float32).reshape(-1, self.width)
+
+
+@dataclass(frozen=True)
+class Fertility(Annotation):
+    """How many target pieces come from each source piece (Gu et al. 2017, arXiv 1711.02281).
+
+    Made from links between words so that the sum is the number of target pieces: each target word
+    comes from one source word, and its pieces are spread over those of that word. EOS comes from
+    EOS. Where the links or the target are not known, neither are the fertilities.
+    """
+
+    name = "fertility"
+    fill = 1
+    option = "alignments"
+    reads_target = True
+    description = "the word alignment of each training pair"
+
+    def read(self, line: Line, text: str, where: str) -> Line:
+        words, links = len(line.text.split()), []
+        for part in text.split():
+            match = re.fullmatch(r"(\d{1,9})-(\d{1,9})", part, re.ASCII)
+            if match is None:
+                raise UsageError(
+                    f"{where} has '{part[:_SHOWN]}' among the links: write source-target, such as "
+                    "0-0 1-2, as 'regard align' does."
+                )
+            links.append((int(match[1]), int(match[2])))
+        if wrong := [source for source, _ in links if source >= words]:
+            raise UsageError(
+                f"{where} links source word {wrong[0]}, but there are {words:,}: count them from 0."
+            )
+        return line._replace(links=tuple(links))
+
+    def check_pair(self, line: Line, target: Line, where: str) -> None:
+        words = len(target.text.split())
+        if wrong := [index for _, index in line.links or () if index >= words]:
+            raise UsageError(
+                f"The alignment of {where} links target word {wrong[0]}, but there are {words:,}: "
+                "count them from 0."
+            )
+
+    def write(self, line: Line) -> str:
+        return " ".join(f"{source}-{target}" for source, target in line.links or ())
+
+    def of_pieces(self, line: Line, words: Words) -> Values:
+        return np.full(sum(map(len, words)), UNKNOWN_FERTILITY)
+
+    def of_pair(self, line: Line, words: Words, target: Words) -> Values:
+        starts = np.cumsum([0, *map(len, words)])
+        if line.links is None or not starts[-1]:
+            return self.of_pieces(line, words)
+        fertility = np.zeros(starts[-1], np.int64)
+        origins = source_words(line.links, len(words), len(target))
+        for origin, pieces in zip(origins, target, strict=True):
+            for index in range(len(pieces)):
+                fertility[starts[origin] + index * len(words[origin]) // len(pieces)] += 1
+        return fertility
+
+    def example(self, ids: Sequence[int]) -> Values:
+        return np.full(len(ids), UNKNOWN_FERTILITY)
+
+
+UNKNOWN_FERTILITY = -1
+
+
+def source_words(links: Sequence[tuple[int, int]], sources: int, targets: int) -> list[int]:
+    """The source word of each target word.
+
+    Of several that are linked, it is the nearest to the diagonal; a word without links takes that
+    of the nearest word with links; where there are none at all, the diagonal decides.
+    """
+    linked: dict[int, list[int]] = {}
+    for source, target in links:
+        linked.setdefault(target, []).append(source)
+
+    def diagonal(target: int) -> float:
+        return (target + 0.5) * sources / targets - 0.5
+
+    found = {
+        target: min(sorted(some), key=lambda source: abs(source - diagonal(target)))
+        for target, some in linked.items()
+    }
+    if not found:
+        return [min(sources - 1, target * sources // targets) for target in range(targets)]
+    nearest = [min(sorted(found), key=lambda each: abs(each - t)) for t in range(targets)]
+    return [found[each] for each in nearest]
+
+
+ANNOTATIONS: dict[str, Annotation] = {
+    kind.name: kind
+    for kind in (DependencyTree(), WordIndex(), SentenceIndex(), Numbers(), Fertility())
+}
+"""Every kind of annotation by its name, with the settings it has by default."""
+
+Kinds = tuple[Annotation, ...]
+
+
+def join(words: Words) -> list[int]:
+    """The ids of a line, from those of its words."""
+    return list(chain.from_iterable(words))
+
+
+def _is_number(text: str) -> bool:
+    """Whether float32 can hold it; Python would take 1_000 and spaces as well."""
+    plain = re.fullmatch(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?", text, re.ASCII)
+    return plain is not None and abs(float(text)) <= float(np.finfo(np.float32).max)
+
+
+def _check_tree(heads: Sequence[int], words: int, where: str) -> None:
+    """A line may have several roots, since it may hold several sentences."""
+    if len(heads) != words:
+        raise UsageError(
+            f"{where} has {len(heads):,} heads, but its source has {words:,} words: give one "
+            "head for each word between spaces."
+        )
+    for word, head in enumerate(heads, 1):
+        if not 0 <= head <= words:
+            raise UsageError(
+                f"{where} gives word {word} the head {head}, but its source has {words:,} "
+                "words: count them from 1, and write 0 for a root."
+            )
+    if (word_in_cycle := _cycle(heads)) is not None:
+        raise UsageError(
+            f"{where} is not a tree: going from head to head, word {word_in_cycle} comes back "
+            "to itself."
+        )
+
+
+def _cycle(heads: Sequence[int]) -> Optional[int]:
     """A word that is above itself, if there is one."""
     safe = {0}
     for word in range(1, len(heads) + 1):

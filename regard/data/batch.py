@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Union
+from typing import Any, Union
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
-from regard.data.annotations import ANNOTATIONS
+from regard.data.annotations import ANNOTATIONS, Values
 
 PAD, BOS, EOS, UNKNOWN = 0, 1, 2, 3
 """The first four ids of every vocabulary."""
@@ -17,22 +19,25 @@ PAD, BOS, EOS, UNKNOWN = 0, 1, 2, 3
 
 @dataclass(frozen=True)
 class Row:
-    """The ids of a line without EOS, and for each annotation, by name, one value per id."""
+    """The ids of a line without EOS, and for each annotation, by name, its values per id."""
 
     ids: Sequence[int]
-    annotations: Mapping[str, Sequence[int]] = field(default_factory=dict)
+    annotations: Mapping[str, Values] = field(default_factory=dict)
 
     def __len__(self) -> int:
         return len(self.ids)
 
     def truncated(self, length: int) -> Row:
-        """The first `length` ids; each annotation decides what becomes of its values."""
+        """At most `length` ids: the first, unless an annotation wants later ones kept; each
+        decides what becomes of its values."""
         if len(self.ids) <= length:
             return self
+        found = [ANNOTATIONS[name].kept(each, length) for name, each in self.annotations.items()]
+        kept = max(found, key=lambda each: each.start, default=slice(0, length))
         return Row(
-            self.ids[:length],
+            self.ids[kept],
             {
-                name: ANNOTATIONS[name].truncate(values, length)
+                name: ANNOTATIONS[name].truncate(values, kept)
                 for name, values in self.annotations.items()
             },
         )
@@ -40,7 +45,8 @@ class Row:
 
 @dataclass(frozen=True)
 class Padded:
-    """Rows of different length in one tensor: values (B, T), lengths (B,); annotations (B, T)."""
+    """Rows of different length in one tensor: values (B, T), lengths (B,); annotations (B, T), or
+    (B, T, F) with F numbers per token."""
 
     values: Tensor
     lengths: Tensor
@@ -51,7 +57,7 @@ class Padded:
         """Ids exactly as given, padded to the longest row."""
         lengths = torch.tensor([len(row) for row in ids], dtype=torch.long)
         width = int(lengths.max()) if ids else 0
-        return Padded(_filled(ids, width, PAD), lengths)
+        return Padded(_filled([np.array(row, np.int64) for row in ids], width, PAD), lengths)
 
     @staticmethod
     def of_rows(rows: Sequence[Row]) -> Padded:
@@ -107,8 +113,10 @@ class Batch:
         return Batch(self.source.to(device), self.target.to(device))
 
 
-def _filled(rows: Sequence[Sequence[int]], width: int, fill: int) -> Tensor:
-    values = torch.full((len(rows), width), fill, dtype=torch.long)
+def _filled(rows: Sequence[NDArray[Any]], width: int, fill: float) -> Tensor:
+    """(B, width, ...) of rows (length, ...)."""
+    shape, kind = (rows[0].shape[1:], rows[0].dtype) if rows else ((), np.int64)
+    values = np.full((len(rows), width, *shape), fill, kind)
     for row, numbers in zip(values, rows, strict=True):
-        row[: len(numbers)] = torch.as_tensor(numbers, dtype=torch.long)
-    return values
+        row[: len(numbers)] = numbers
+    return torch.from_numpy(values)

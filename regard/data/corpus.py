@@ -9,15 +9,17 @@ from itertools import zip_longest
 from pathlib import Path
 from typing import Any, BinaryIO, Optional
 
-from regard.data.annotations import Annotation
+from regard.data.annotations import Annotation, Kinds
 from regard.data.formats import records
 from regard.data.formats.base import Columns, Record
 from regard.data.line import Line, Pair
 from regard.data.reading import Reading, check_is_file
+from regard.data.targets import check_target
 from regard.data.text import Bad, Content, read_plain, text_lines, usable
 from regard.errors import UsageError
+from regard.metrics.table import Writes
 
-Beside = Mapping[type[Annotation], Path]
+Beside = Mapping[Annotation, Path]
 """The files of annotations, one line for each line of source."""
 
 
@@ -99,13 +101,24 @@ class Portion:
                 raise UsageError(
                     f"{where} is {text.value}: split it and its source into several lines."
                 )
-            line = kind.add(line, kind.read(text, len(line.text.split()), where))
+            line = kind.read(line, text, where)
         return line
 
-    def where(self, record: Record, bad: Bad) -> str:
-        """File and line of a side that cannot be used."""
-        path = self.files[0] if record.source is bad else self.files[-1]
-        return f"{path}:{record.line}"
+    def where(self, side: int, line: int) -> str:
+        """File and line of a source (0) or target (1)."""
+        return f"{self.files[0 if side == 0 else -1]}:{line}"
+
+
+@dataclass(frozen=True)
+class Task:
+    """What a model reads of the source and writes as a target: lines are checked accordingly."""
+
+    annotations: Kinds = ()
+    writes: Writes = "text"
+
+
+TEXT = Task()
+"""Any text to any text."""
 
 
 class Pairs:
@@ -115,27 +128,33 @@ class Pairs:
     at a time; after a complete iteration `report` says what was read.
     """
 
-    def __init__(self, portions: Sequence[Portion]) -> None:
+    def __init__(self, portions: Sequence[Portion], task: Task = TEXT) -> None:
         self.portions = tuple(portions)
+        self._task = task
         self.report: Report | None = None
+        self._begins: list[int] = []  # for each portion, how many records came before it
         for portion in portions:
             for path in portion.all_files:
                 check_is_file(path)
 
     def __iter__(self) -> Iterator[Pair]:
         tally = _Tally()
+        self._begins = []
         for portion in self.portions:
             before, kept = tally.read, 0
+            self._begins.append(before)
             readings = [Reading(path) for path in portion.all_files]
             for number, (record, beside) in enumerate(portion.rows(readings), 1):
                 tally.read += 1
                 annotated = portion.annotated(record.source, beside, number)
                 bad = _bad(record)
                 if bad is not None:
-                    tally.skip(bad, portion.where(record, bad))
+                    side = 0 if record.source is bad else 1
+                    tally.skip(bad, portion.where(side, record.line))
                     continue
                 kept += 1
-                yield Pair(tally.read, annotated, Line(str(record.target)))
+                pair = Pair(tally.read, annotated, Line(str(record.target)))
+                yield self._checked(pair, portion, record.line)
             if tally.read == before:
                 raise UsageError(f"{portion.names} is empty: give a file with pairs.")
             if not kept:
@@ -143,6 +162,20 @@ class Pairs:
                 raise UsageError(f"{portion.names} has no usable line: all {count:,} were skipped.")
             tally.add(kept, readings)
         self.report = tally.report()
+
+    def _checked(self, pair: Pair, portion: Portion, line: int) -> Pair:
+        """The pair, if it can be read and written by the model it is for."""
+        source, target = portion.where(0, line), portion.where(1, line)
+        for kind in self._task.annotations:
+            kind.check(pair.source, source)
+            kind.check_pair(*pair.lines, target)
+        check_target(self._task.writes, pair, target)
+        return pair
+
+    def where(self, side: int, number: int) -> str:
+        """File and line of the source (0) or target (1) of a pair, by its number."""
+        first = [begin for begin in self._begins if begin < number]
+        return self.portions[len(first) - 1].where(side, number - first[-1])
 
     def check(self) -> Report:
         """Read everything once, so that errors show before training begins."""
@@ -169,7 +202,7 @@ def annotate(lines: Iterable[str], annotations: Beside) -> Iterator[Line]:
                 raise UsageError(
                     f"{path} ends before line {count:,} of the source: give one line for each."
                 )
-            line = kind.add(line, kind.read(values, len(text.split()), f"{path}:{count}"))
+            line = kind.read(line, values, f"{path}:{count}")
         yield line
     for path, stream in streams.values():
         if next(stream, None) is not None:

@@ -12,6 +12,7 @@ from typing import Any
 
 from regard.data.line import Pair
 from regard.errors import UsageError
+from regard.metrics.table import Writes
 
 _SAMPLE = 20_000
 _WORDS = 2_000
@@ -62,40 +63,46 @@ class Examination:
     warnings: tuple[str, ...]
 
 
-def examine(pairs: Iterable[Pair]) -> Examination:
+def examine(pairs: Iterable[Pair], writes: Writes = "text") -> Examination:
     """Look at the first 20,000 pairs."""
-    examiner = Examiner()
+    examiner = Examiner(writes)
     for pair in islice(pairs, _SAMPLE):
         examiner.add(pair)
     return examiner.examination()
 
 
-def refuse_swapped(profile: Profile, pairs: Iterable[Pair], name: str) -> None:
+def refuse_swapped(
+    profile: Profile, pairs: Iterable[Pair], name: str, writes: Writes = "text"
+) -> None:
     """Refuse files whose source looks like the training target and whose target like its source."""
-    if look_swapped(profile, pairs):
+    if look_swapped(profile, pairs, writes):
         _refuse_swapped(name)
 
 
-def look_swapped(profile: Profile, pairs: Iterable[Pair]) -> bool:
+def look_swapped(profile: Profile, pairs: Iterable[Pair], writes: Writes = "text") -> bool:
     """Whether the first 20,000 pairs are swapped in comparison with the profile."""
-    examiner = Examiner()
+    examiner = Examiner(writes)
     for pair in islice(pairs, _SAMPLE):
         examiner.add(pair)
     return examiner.looks_swapped(profile)
 
 
 class Examiner:
-    """Looks at the first 20,000 pairs that it is given."""
+    """Looks at the first 20,000 pairs that it is given.
 
-    def __init__(self) -> None:
+    What two texts have in common is compared only where the target is text.
+    """
+
+    def __init__(self, writes: Writes = "text") -> None:
         self._counts = _Counts()
+        self._text = writes == "text"
 
     def add(self, pair: Pair) -> None:
         if self._counts.pairs < _SAMPLE:
             self._counts.add(pair)
 
     def examination(self) -> Examination:
-        return Examination(self._counts.profile(), tuple(self._counts.warnings()))
+        return Examination(self._counts.profile(), tuple(self._counts.warnings(self._text)))
 
     def refuse_swapped(self, profile: Profile, name: str) -> None:
         if self.looks_swapped(profile):
@@ -108,6 +115,8 @@ class Examiner:
         both sides must be on the wrong one by a clear margin: where the sides share their words, as
         in copying, the votes are near 0; words not seen in training do not vote.
         """
+        if not self._text:
+            return False
         source, known_source = _leaning(profile, self._counts.source)
         target, known_target = _leaning(profile, self._counts.target)
         known = min(known_source, known_target) >= _FEWEST_KNOWN
@@ -188,9 +197,20 @@ class _Counts:
     def profile(self) -> Profile:
         return Profile(_frequent(self.source), _frequent(self.target))
 
-    def warnings(self) -> list[str]:
+    def warnings(self, is_text: bool) -> list[str]:
         if not self.pairs:
             return []
+        found = self._comparisons() if is_text else []
+        if self.garbled > _GARBLED * self.pairs:
+            found.append(
+                f"{self.garbled / self.pairs:.0%} of the pairs have characters that a wrong "
+                "conversion to UTF-8 leaves behind, such as 'Ã¤'."
+            )
+        found += self._repetition("source", self.source_lines)
+        return found + (self._repetition("target", self.target_lines) if is_text else [])
+
+    def _comparisons(self) -> list[str]:
+        """What is suspicious if both sides are text."""
         found = []
         if self.identical > _IDENTICAL * self.pairs:
             found.append(
@@ -203,13 +223,6 @@ class _Counts:
                 f"In {self.extreme / self.pairs:.0%} of the pairs one side is more than "
                 f"{_EXTREME_RATIO} times as long as the other: the files may not be aligned."
             )
-        if self.garbled > _GARBLED * self.pairs:
-            found.append(
-                f"{self.garbled / self.pairs:.0%} of the pairs have characters that a wrong "
-                "conversion to UTF-8 leaves behind, such as 'Ã¤'."
-            )
-        for side, lines in (("source", self.source_lines), ("target", self.target_lines)):
-            found += self._repetition(side, lines)
         return found
 
     def _repetition(self, side: str, lines: Counter[int]) -> list[str]:

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
+from functools import partial
 from itertools import chain
 from typing import Optional
 
-from regard.data.annotations import Annotation, Kinds
+from regard.data.annotations import Kinds, Words, join
 from regard.data.batch import UNKNOWN, Row
-from regard.data.line import Line
+from regard.data.line import Line, Pair
 from regard.data.tokenizer import Tokenizer
-from regard.errors import UsageError
+from regard.data.tokenizers import Tokenizers
 
 LENGTH_LIMIT = 1000
 """Pieces of a line that are read when translating, unless the model reads fewer or was trained on
@@ -38,44 +39,63 @@ class LineEncoder:
         self._encode = encode or tokenizer.encode
 
     def sampled(self, sampling: float, seed: int) -> LineEncoder:
-        """The same with segmentations drawn at random."""
-
-        def encode(texts: Sequence[str]) -> list[list[int]]:
-            return self._tokenizer.sample(texts, sampling, seed)
-
+        """The same with segmentations drawn at random, where the tokenizer has several."""
+        if not self._tokenizer.samples:
+            return self
+        encode = partial(self._tokenizer.sample, sampling=sampling, seed=seed)
         return LineEncoder(self._tokenizer, self._annotations, encode)
 
     def encode(self, lines: Sequence[Line]) -> list[Row]:
-        texts = [line.text for line in lines]
         if not self._annotations:
-            return [Row(ids) for ids in self._encode(texts)]
+            return [Row(ids) for ids in self._encode([line.text for line in lines])]
         return [
-            Row(
-                list(chain.from_iterable(words)),
-                {
-                    kind.name: kind.of_pieces(kind.of(line) or (), words)
-                    for kind in self._annotations
-                },
-            )
-            for line, words in zip(lines, encode_words(texts, self._encode), strict=True)
+            Row(join(words), {kind.name: kind.of_pieces(line, words) for kind in self._annotations})
+            for line, words in zip(lines, self.words(lines), strict=True)
         ]
+
+    def words(self, lines: Sequence[Line]) -> list[Words]:
+        """The ids of each word of each line."""
+        found: list[Words] = list(encode_words([line.text for line in lines], self._encode))
+        for kind in self._annotations:
+            found = [kind.ids(line, words) for line, words in zip(lines, found, strict=True)]
+        return found
 
     def check(self, lines: Sequence[Line], first: int = 1) -> None:
         """Refuse a line that lacks what the model reads; `first` is the number of the first."""
         for number, line in enumerate(lines, first):
             for kind in self._annotations:
-                _check(line, kind, f"Line {number}")
+                kind.check(line, f"Line {number}")
 
 
-def _check(line: Line, kind: type[Annotation], where: str) -> None:
-    words, values = len(line.text.split()), kind.of(line)
-    if values is not None:
-        kind.check(values, words, where)
-    elif words:
-        raise UsageError(
-            f"{where} has no {kind.name}, but this model reads {kind.description}: "
-            f"give Line(text, {kind.name}=...)."
-        )
+class PairEncoder:
+    """Encodes both sides of pairs, where an annotation of the source may depend on the target."""
+
+    def __init__(self, source: LineEncoder, target: LineEncoder, annotations: Kinds) -> None:
+        self._source = source
+        self._target = target
+        self._annotations = annotations
+
+    @staticmethod
+    def of(tokenizers: Tokenizers, annotations: Kinds = ()) -> PairEncoder:
+        source = LineEncoder(tokenizers.source, annotations)
+        return PairEncoder(source, LineEncoder(tokenizers.target), annotations)
+
+    def sampled(self, sampling: float, seeds: tuple[int, int]) -> PairEncoder:
+        """The same with segmentations drawn at random, by a seed for each side."""
+        source = self._source.sampled(sampling, seeds[0])
+        return PairEncoder(source, self._target.sampled(sampling, seeds[1]), self._annotations)
+
+    def encode(self, pairs: Sequence[Pair]) -> tuple[list[Row], list[Row]]:
+        """The rows of the sources, and those of the targets."""
+        sources, targets = [pair.source for pair in pairs], [pair.target for pair in pairs]
+        if not any(kind.reads_target for kind in self._annotations):
+            return self._source.encode(sources), self._target.encode(targets)
+        read, written = self._source.words(sources), self._target.words(targets)
+        rows = [
+            Row(join(words), {k.name: k.of_pair(line, words, other) for k in self._annotations})
+            for line, words, other in zip(sources, read, written, strict=True)
+        ]
+        return rows, [Row(join(words)) for words in written]
 
 
 def encode_words(texts: Sequence[str], encode: Encode) -> list[list[list[int]]]:

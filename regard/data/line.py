@@ -6,14 +6,15 @@ from typing import NamedTuple, Optional, Union
 
 
 class Line(NamedTuple):
-    """A line of text and, if it is known, its dependency tree.
+    """A line of text and, if they are known, its dependency tree and its links to the target.
 
     The tree has the head of each word between spaces: k is the k-th word, counted from 1, and 0
-    marks a root.
+    marks a root. A link is a word of this line and one of the target, counted from 0.
     """
 
     text: str
     tree: Optional[tuple[int, ...]] = None
+    links: Optional[tuple[tuple[int, int], ...]] = None
 
     @staticmethod
     def of(text: Text) -> Line:

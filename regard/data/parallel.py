@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Optional, Union
 
-from regard.data.annotations import Annotation, DependencyTree, Kinds
-from regard.data.corpus import Beside, Pairs, Portion
+from regard.data.annotations import ANNOTATIONS, Annotation, Kinds
+from regard.data.corpus import TEXT, Beside, Pairs, Portion, Task
 from regard.data.formats.base import Columns
 from regard.data.languages import Languages
 from regard.errors import UsageError
+from regard.metrics.table import Writes
 
 PathLike = Union[str, Path]
 Paths = Union[PathLike, Sequence[PathLike]]
@@ -20,13 +21,17 @@ Paths = Union[PathLike, Sequence[PathLike]]
 
 _MAX_WEIGHT = 100
 
+FROM_FILES = tuple(kind for kind in ANNOTATIONS.values() if kind.option is not None)
+"""The annotations that are read from files; each has a field in `Parallel`."""
+
 
 @dataclass(frozen=True)
 class Parallel:
     """Parallel text: files of source and target lines, or files of pairs; a language model's target
     alone.
 
-    `trees` is for models that read the dependency tree of each source line. `columns` chooses
+    `trees` is for models that read the dependency tree of each source line, `alignments` for
+    those that learn from word links. `columns` chooses
     source and target in files of pairs, such as `en,sv`. `weights` has a number for each file, or
     pair of files, of the training data: how many times an epoch has each of its pairs.
     `languages` are the tags of source and target, such as ("en", "zh-Hant"); a run keeps those it
@@ -40,19 +45,21 @@ class Parallel:
     columns: Optional[Union[str, Sequence[str]]] = None
     weights: Optional[Union[str, Sequence[float]]] = None
     languages: tuple[Optional[str], Optional[str]] = (None, None)
+    alignments: Optional[Paths] = None
 
     def __post_init__(self) -> None:
         Languages.of(*self.languages)  # refuses what is not a tag
 
     def __bool__(self) -> bool:
         """Whether there is any file."""
-        return any(map(paths_of, (self.source, self.target, self.pairs, self.trees)))
+        texts = (self.source, self.target, self.pairs)
+        return any(map(paths_of, texts)) or bool(self.annotations)
 
     @property
-    def annotations(self) -> dict[type[Annotation], tuple[Path, ...]]:
+    def annotations(self) -> dict[Annotation, tuple[Path, ...]]:
         """The files that annotate the source, one for each file of it."""
-        trees = paths_of(self.trees)
-        return {DependencyTree: trees} if trees else {}
+        given = {kind: paths_of(getattr(self, kind.option)) for kind in FROM_FILES if kind.option}
+        return {kind: paths for kind, paths in given.items() if paths}
 
     def beside(self, index: int = 0) -> Beside:
         """The files that annotate one of the files of source."""
@@ -60,28 +67,37 @@ class Parallel:
 
     def only(self, kinds: Kinds) -> Parallel:
         """The same without the annotations that a model does not read."""
-        return self if DependencyTree in kinds else replace(self, trees=None)
+        left_out = {kind.option for kind in FROM_FILES if kind not in kinds}
+        return replace(
+            self,
+            trees=None if "trees" in left_out else self.trees,
+            alignments=None if "alignments" in left_out else self.alignments,
+        )
 
-    def open(self, part: str = "") -> Pairs:
+    def open(self, part: str = "", task: Task = TEXT) -> Pairs:
         """`part` is the prefix of the options' names, such as "valid-", for errors."""
         sources, targets, pairs = map(paths_of, (self.source, self.target, self.pairs))
         if pairs and not sources and not targets:
-            return self._open([(path,) for path in pairs], part, holds_pairs=True)
+            return self._open([(path,) for path in pairs], part, task, holds_pairs=True)
         if sources and targets and not pairs:
             if len(sources) != len(targets):
                 raise UsageError(
                     f"--{part}source is given {len(sources)} times but --{part}target "
                     f"{len(targets)} times: give as many of each, in the same order."
                 )
-            return self._open(list(zip(sources, targets, strict=True)), part)
+            return self._open(list(zip(sources, targets, strict=True)), part, task)
         raise UsageError(
             f"Give both --{part}source and --{part}target, or a file of pairs as --{part}pairs."
         )
 
-    def open_for(self, reads_source: bool, kinds: Kinds, part: str = "") -> Pairs:
-        """What a model that reads this much is trained on."""
+    def open_for(
+        self, reads_source: bool, kinds: Kinds, writes: Writes = "text", part: str = ""
+    ) -> Pairs:
+        """What a model that reads and writes this is trained on."""
         self.check_read_by(kinds, part)
-        return self.open(part) if reads_source else self._open_target(part)
+        if not reads_source:
+            return self._open_target(part)
+        return self.open(part, Task(kinds, writes))
 
     def _open_target(self, part: str) -> Pairs:
         """The lines of target files, each with an empty source."""
@@ -90,10 +106,10 @@ class Parallel:
             raise UsageError(
                 f"A language model reads no source: give its text as --{part}target alone."
             )
-        return self._open([(path,) for path in targets], part)
+        return self._open([(path,) for path in targets], part, TEXT)
 
     def _open(
-        self, files: Sequence[tuple[Path, ...]], part: str, holds_pairs: bool = False
+        self, files: Sequence[tuple[Path, ...]], part: str, task: Task, holds_pairs: bool = False
     ) -> Pairs:
         if self.columns is not None and not holds_pairs:
             raise UsageError(f"--{part}columns has no effect without --{part}pairs; remove it.")
@@ -114,7 +130,8 @@ class Parallel:
             [
                 Portion(each, self.beside(index), holds_pairs, columns, weights[index])
                 for index, each in enumerate(files)
-            ]
+            ],
+            task,
         )
 
     def _weights(self, count: int) -> tuple[Fraction, ...]:
@@ -138,16 +155,26 @@ class Parallel:
             raise UsageError("Weights have an effect on training data only; remove them.")
 
     def check_read_by(self, kinds: Kinds, part: str = "") -> None:
-        """Refuse files that lack an annotation the model reads, or have one that it does not."""
-        for kind in kinds:
-            if kind not in self.annotations:
-                raise UsageError(
-                    f"This model reads {kind.description}: give --{part}{kind.option}."
-                )
+        """Refuse files that lack an annotation the model reads, or have one that it does not.
+
+        What follows from the target can only be read with it, so its file may be missing.
+        """
+        self._check_has([kind for kind in kinds if not kind.reads_target], part)
         for kind in self.annotations:
             if kind not in kinds:
                 raise UsageError(
                     f"This model does not read {kind.description}: remove --{part}{kind.option}."
+                )
+
+    def check_teaches(self, kinds: Kinds) -> None:
+        """Refuse training files that lack what the model learns from."""
+        self._check_has(kinds, "")
+
+    def _check_has(self, kinds: Iterable[Annotation], part: str) -> None:
+        for kind in kinds:
+            if kind.option is not None and kind not in self.annotations:
+                raise UsageError(
+                    f"This model reads {kind.description}: give --{part}{kind.option}."
                 )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
-from typing import Any
+from typing import Any, Union
 
 import numpy as np
 import torch
@@ -19,7 +19,10 @@ Indices = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class Ragged:
-    """Rows of different length one after another; row i is values[offsets[i]:offsets[i + 1]]."""
+    """Rows of different length one after another; row i is values[offsets[i]:offsets[i + 1]].
+
+    A value is a whole number, or a fixed number of floats: then values has two axes.
+    """
 
     values: NDArray[Any]
     offsets: Indices
@@ -29,6 +32,12 @@ class Ragged:
         lengths = np.fromiter(map(len, rows), np.int64, len(rows))
         offsets = _offsets(lengths)
         return Ragged(np.fromiter(chain.from_iterable(rows), np.int64, int(offsets[-1])), offsets)
+
+    @staticmethod
+    def of_arrays(rows: Sequence[NDArray[Any]]) -> Ragged:
+        """At least one row, and all of one type."""
+        lengths = np.fromiter(map(len, rows), np.int64, len(rows))
+        return Ragged(np.concatenate(rows), _offsets(lengths))
 
     def __len__(self) -> int:
         return len(self.offsets) - 1
@@ -59,13 +68,18 @@ class Ragged:
         }
         return Padded(torch.from_numpy(values), torch.from_numpy(lengths + 1), beside)
 
-    def _filled(self, start: int, stop: int, fill: int) -> Indices:
+    def _filled(self, start: int, stop: int, fill: float) -> NDArray[Any]:
         """Consecutive rows with one column more than the longest of them needs."""
         lengths = np.diff(self.offsets[start : stop + 1])
-        values = np.full((len(lengths), int(lengths.max()) + 1), fill, np.int64)
+        shape = (len(lengths), int(lengths.max()) + 1, *self.values.shape[1:])
+        values = np.full(shape, fill, _in_tensors(self.values.dtype))
         real = np.arange(values.shape[1]) < lengths[:, None]
         values[real] = self.values[self.offsets[start] : self.offsets[stop]]
         return values
+
+
+def _in_tensors(stored: np.dtype[Any]) -> Union[type[np.int64], type[np.float32]]:
+    return np.float32 if stored.kind == "f" else np.int64
 
 
 def _offsets(lengths: Indices) -> Indices:

@@ -39,6 +39,10 @@ class Reread:
             self._copy.write(json.dumps(pair).encode("ascii") + b"\n")
             yield pair
 
+    def where(self, number: int) -> str:
+        """File and line of a pair's target."""
+        return self._pairs.where(1, number)
+
     @property
     def choices(self) -> dict[str, list[str]]:
         """What was chosen of the files, or about them, besides their bytes; only what was given."""
@@ -87,6 +91,13 @@ class Reread:
                     yield pair
 
 
-def _line(values: tuple[str, Optional[list[int]]]) -> Line:
-    text, tree = values
-    return Line(text, None if tree is None else tuple(tree))
+_Links = list[tuple[int, int]]
+
+
+def _line(values: tuple[str, Optional[list[int]], Optional[_Links]]) -> Line:
+    text, tree, links = values
+    return Line(
+        text,
+        None if tree is None else tuple(tree),
+        None if links is None else tuple((source, target) for source, target in links),
+    )

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import json
-import os
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from itertools import count, islice
+from itertools import count
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,19 +15,26 @@ from pydantic import Field
 
 from regard.config import Settings
 from regard.data.annotations import ANNOTATIONS, Kinds
-from regard.data.batch import Batch, Row
-from regard.data.encoding import LineEncoder
+from regard.data.batch import Batch
+from regard.data.encoding import PairEncoder
 from regard.data.line import Line, Pair
 from regard.data.ragged import Indices, Ragged
+from regard.data.targets import Where
 from regard.data.tokenizers import Tokenizers
 from regard.data.windows import boundaries
+from regard.data.writer import (
+    FORMAT,
+    SIDES,
+    StoreWriter,
+    encoded_pairs,
+    ragged_annotations,
+    ragged_ids,
+)
 from regard.errors import RegardError, UsageError
 from regard.files import sync_folder, write_json
+from regard.metrics.table import Writes
 
-_CHUNK = 4096
 _META = "meta.json"
-_FORMAT = "regard store 2"
-_SIDES = ("source", "target")
 
 
 class BatchSettings(Settings):
@@ -60,11 +65,17 @@ class Store:
         self.skipped: int = meta["skipped"]
         self.max_length: int = meta["max_length"]
         self.has_text: bool = meta["text"]
-        self.source, self.target = (_map(folder, f"{s}.ids", meta["types"][s]) for s in _SIDES)
+        self.source, self.target = (_map(folder, f"{s}.ids", meta["types"][s]) for s in SIDES)
+        kinds: dict[str, str] = meta["annotations"]
         if self.has_text:
-            self._texts = [_map(folder, f"{side}.text", "<u1") for side in _SIDES]
+            self._texts = [_map(folder, f"{side}.text", "<u1") for side in SIDES]
+            self._read = {
+                ANNOTATIONS[name]: _map(folder, f"source.{name}.text", "<u1")
+                for name in kinds
+                if ANNOTATIONS[name].option is not None
+            }
         self.annotations = {
-            name: _map(folder, f"source.{name}", kind) for name, kind in meta["annotations"].items()
+            name: _map(folder, f"source.{name}", kind) for name, kind in kinds.items()
         }
         for name, values in self.annotations.items():
             if not np.array_equal(values.offsets, self.source.offsets):
@@ -81,19 +92,24 @@ class Store:
         keep_text: bool = False,
         progress: Callable[[int], None] | None = None,
         annotations: Kinds = (),
+        writes: Writes = "text",
+        where: Where = "line {}".format,
     ) -> Store:
         """Encode the pairs into the folder, with these annotations of the source; `progress` is
         called with the number of pairs done.
 
         The description of the files is removed first and written last, so that whatever opens is
-        complete. Sampled segmentation needs the text.
+        complete. Sampled segmentation needs the text. `where` gives file and line of the target of
+        pair number n, for errors.
         """
         try:
             folder.mkdir(parents=True, exist_ok=True)
             (folder / _META).unlink(missing_ok=True)
             sync_folder(folder)
-            writer = _Writer(folder, tokenizers, max_length, keep_text, annotations)
-            meta = writer.write(pairs, progress)
+            sizes = tokenizers.source.size, tokenizers.target.size
+            writer = StoreWriter(folder, sizes, max_length, keep_text, annotations)
+            encoder = PairEncoder.of(tokenizers, annotations)
+            meta = writer.write(encoded_pairs(pairs, encoder, writes, where), progress)
             if not meta["pairs"]:
                 raise UsageError(
                     f"No pair is left: all have more than {max_length} pieces on a side; "
@@ -109,7 +125,7 @@ class Store:
         """Map the files; a folder that is not complete is refused."""
         try:
             meta = json.loads((folder / _META).read_bytes())
-            if meta["format"] != _FORMAT:
+            if meta["format"] != FORMAT:
                 raise ValueError("another format")
             for name, size in meta["sizes"].items():
                 if (folder / name).stat().st_size != size:
@@ -139,9 +155,8 @@ class Store:
 
     def _annotated(self, text: str, row: int) -> Line:
         line = Line(text)
-        for name, values in self.annotations.items():
-            kind = ANNOTATIONS[name]
-            line = kind.add(line, kind.of_words(values.row(row).tolist()))
+        for kind, texts in self._read.items():
+            line = kind.read(line, _line(texts, row), f"row {row + 1} of source.{kind.name}.text")
         return line
 
 
@@ -168,15 +183,18 @@ class Batches:
         tokenizers: Tokenizers,
         seed: int,
         sampling: float = 0.0,
+        annotations: Kinds = (),
     ) -> None:
+        """`annotations` are those that the store was written with; sampling makes them again."""
         if sampling and not store.has_text:
             raise UsageError(
                 "The corpus was encoded without its text: prepare it with sampling on."
             )
+        if sampling:
+            tokenizers.source.check_samples()
         self._store = store
         self._settings = settings
-        kinds = tuple(ANNOTATIONS[name] for name in store.annotations)
-        self._encoders = LineEncoder(tokenizers.source, kinds), LineEncoder(tokenizers.target)
+        self._encoder = PairEncoder.of(tokenizers, annotations)
         self._seed = seed
         self._sampling = sampling
         self._windows = -(-len(store) // settings.window)
@@ -247,18 +265,18 @@ class Batches:
         self, rows: Indices, epoch: int, window: int
     ) -> tuple[Ragged, Ragged, dict[str, Ragged]]:
         """Other segmentations of source and target, and the annotations of the source's pieces."""
-        pairs = self._store.pairs(rows)
         limit = min(self._settings.max_length, self._store.max_length)
+        seeds = self._draw_seed(epoch, window, 1), self._draw_seed(epoch, window, 2)
+        encoder = self._encoder.sampled(self._sampling, seeds)
         sources, targets = (
-            [row.truncated(limit) for row in self._sampler(side, epoch, window).encode(lines)]
-            for side, lines in enumerate(zip(*(pair.lines for pair in pairs), strict=True))
+            [row.truncated(limit) for row in side]
+            for side in encoder.encode(self._store.pairs(rows))
         )
-        return _ragged(sources), _ragged(targets), _ragged_annotations(sources)
+        return ragged_ids(sources), ragged_ids(targets), ragged_annotations(sources)
 
-    def _sampler(self, side: int, epoch: int, window: int) -> LineEncoder:
-        entropy = [self._seed, epoch, window + 1, side + 1]
-        seed = int(np.random.SeedSequence(entropy).generate_state(1, np.uint64)[0])
-        return self._encoders[side].sampled(self._sampling, seed)
+    def _draw_seed(self, epoch: int, window: int, side: int) -> int:
+        entropy = [self._seed, epoch, window + 1, side]
+        return int(np.random.SeedSequence(entropy).generate_state(1, np.uint64)[0])
 
 
 def by_length(store: Store, tokens: int) -> Iterator[Batch]:
@@ -296,115 +314,6 @@ def _boundaries(source: Indices, target: Indices, tokens: int) -> list[tuple[int
     return boundaries((np.maximum(source, target) + 1).tolist(), tokens)
 
 
-def _ragged(rows: Sequence[Row]) -> Ragged:
-    return Ragged.of([row.ids for row in rows])
-
-
-def _ragged_annotations(rows: Sequence[Row]) -> dict[str, Ragged]:
-    names = rows[0].annotations if rows else ()
-    return {name: Ragged.of([row.annotations[name] for row in rows]) for name in names}
-
-
-class _Writer:
-    """Appends encoded pairs to the files of a store; they get their names once complete."""
-
-    def __init__(
-        self,
-        folder: Path,
-        tokenizers: Tokenizers,
-        max_length: int,
-        keep_text: bool,
-        kinds: Kinds,
-    ) -> None:
-        self._folder = folder
-        self._encoders = LineEncoder(tokenizers.source, kinds), LineEncoder(tokenizers.target)
-        self._max_length = max_length
-        self._keep_text = keep_text
-        sizes = (tokenizers.source.size, tokenizers.target.size)
-        self._types = dict(zip(_SIDES, map(_smallest, sizes), strict=True))
-        kind_type = "<i2" if max_length <= 1 << 15 else "<i4"
-        self._annotations = {kind.name: kind_type for kind in kinds}
-        contents = [
-            *(f"{side}.ids" for side in _SIDES),
-            *(f"{side}.text" for side in _SIDES if keep_text),
-            *(f"source.{name}" for name in self._annotations),
-        ]
-        self._names = [f"{content}{part}" for content in contents for part in ("", ".offsets")]
-        self._lengths = dict.fromkeys(self._names, 0)
-
-    def write(
-        self, pairs: Iterable[Pair], progress: Callable[[int], None] | None
-    ) -> dict[str, Any]:
-        """Encode, and return the description of what was written."""
-        parts = {name: self._folder / f"{name}.part" for name in self._names}
-        try:
-            done, kept = self._encode(iter(pairs), parts, progress)
-            for name, part in parts.items():
-                part.replace(self._folder / name)
-        finally:
-            for part in parts.values():
-                part.unlink(missing_ok=True)
-        return {
-            "format": _FORMAT,
-            "pairs": kept,
-            "skipped": done - kept,
-            "max_length": self._max_length,
-            "text": self._keep_text,
-            "types": self._types,
-            "annotations": self._annotations,
-            "sizes": {name: (self._folder / name).stat().st_size for name in self._names},
-        }
-
-    def _encode(
-        self,
-        pairs: Iterator[Pair],
-        parts: dict[str, Path],
-        progress: Callable[[int], None] | None,
-    ) -> tuple[int, int]:
-        done = kept = 0
-        with ExitStack() as stack:
-            files = {name: stack.enter_context(part.open("wb")) for name, part in parts.items()}
-            for name in self._names:
-                if name.endswith(".offsets"):
-                    files[name].write(np.zeros(1, np.int64).tobytes())
-            while chunk := list(islice(pairs, _CHUNK)):
-                kept += self._chunk(chunk, files)
-                done += len(chunk)
-                if progress is not None:
-                    progress(done)
-            for file in files.values():
-                file.flush()
-                os.fsync(file.fileno())
-        return done, kept
-
-    def _chunk(self, chunk: list[Pair], files: Mapping[str, BinaryIO]) -> int:
-        lines = [[pair.source for pair in chunk], [pair.target for pair in chunk]]
-        encoded = [coder.encode(side) for coder, side in zip(self._encoders, lines, strict=True)]
-        fits = [
-            index
-            for index, (source, target) in enumerate(zip(*encoded, strict=True))
-            if max(len(source), len(target)) <= self._max_length
-        ]
-        kept = [[rows[index] for index in fits] for rows in encoded]
-        for side, rows, texts in zip(_SIDES, kept, lines, strict=True):
-            self._append(files, f"{side}.ids", _ragged(rows), self._types[side])
-            if self._keep_text:
-                raw = Ragged.of([texts[index].text.encode("utf-8") for index in fits])
-                self._append(files, f"{side}.text", raw, "<u1")
-        for name, values in _ragged_annotations(kept[0]).items():
-            self._append(files, f"source.{name}", values, self._annotations[name])
-        return len(fits)
-
-    def _append(self, files: Mapping[str, BinaryIO], name: str, rows: Ragged, kind: str) -> None:
-        files[name].write(rows.values.astype(kind).tobytes())
-        files[f"{name}.offsets"].write((rows.offsets[1:] + self._lengths[name]).tobytes())
-        self._lengths[name] += len(rows.values)
-
-
-def _smallest(size: int) -> str:
-    return "<u2" if size <= 1 << 16 else "<u4"
-
-
 def _line(text: Ragged, row: int) -> str:
     return text.row(row).tobytes().decode("utf-8", "replace")  # a corrupt file must not raise
 
@@ -413,7 +322,8 @@ def _map(folder: Path, name: str, type_: str) -> Ragged:
     path, kind = folder / name, np.dtype(type_)
     offsets = np.memmap(folder / f"{name}.offsets", np.int64, mode="r")
     empty = path.stat().st_size == 0  # such a file cannot be mapped
-    values = np.empty(0, kind) if empty else np.memmap(path, kind, mode="r")
+    values = np.empty(0, kind.base) if empty else np.memmap(path, kind.base, mode="r")
+    values = values.reshape(-1, *kind.shape)
     if offsets[0] != 0 or offsets[-1] != len(values):
         raise ValueError(f"{path} does not match its offsets")
     return Ragged(values, offsets)

@@ -37,6 +37,8 @@ class SentencePiece(Tokenizer):
     that SentencePiece uses for a space.
     """
 
+    samples = True
+
     def __init__(
         self, kind: Literal["bpe", "unigram"], model: bytes, size: Optional[int] = None
     ) -> None:

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Sequence
-from typing import Literal
+from typing import ClassVar, Literal, Optional
 
-from pydantic import Field, ValidationInfo, field_validator
+from pydantic import Field, ValidationInfo, field_validator, model_validator
 
 from regard.config import Settings
+from regard.data.annotations import MARKER
 from regard.data.batch import BOS, EOS, PAD, UNKNOWN
 from regard.errors import UsageError
 
-Kind = Literal["bpe", "unigram", "word", "character", "byte"]
+Kind = Literal["bpe", "unigram", "word", "character", "byte", "number", "line", "index"]
+SourceKind = Literal["bpe", "unigram", "word", "character", "byte", "number"]
+TargetKind = Literal["bpe", "unigram", "word", "character", "byte", "line", "index"]
 
 RESERVED = 4
 """The ids 0 to 3."""
@@ -23,14 +26,25 @@ _NAMES = {PAD: "<pad>", BOS: "<s>", EOS: "</s>", UNKNOWN: "⁇"}
 class TokenizerSettings(Settings):
     """How text is segmented; with `sampling`, differently in each epoch of training.
 
-    It is the probability of dropping a merge (BPE-dropout, Provilkov et al. 2020,
+    `target` is the kind of the target's own tokenizer, if it is not that of the source. `marker` is
+    the word between the sentences of a line, for models that read sentences.
+
+    Sampling is the probability of dropping a merge (BPE-dropout, Provilkov et al. 2020,
     arXiv:1910.13267) or the smoothing of the unigram model (subword regularisation, Kudo 2018,
     arXiv:1804.10959).
     """
 
-    kind: Kind = Field(default="bpe", description="How lines are segmented into pieces.")
+    kind: SourceKind = Field(default="bpe", description="How lines are segmented into pieces.")
+    target: Optional[TargetKind] = Field(
+        default=None, description="How target lines are segmented, if otherwise; null: the same."
+    )
     vocabulary: int = Field(default=8000, gt=RESERVED, description="Largest number of pieces.")
     joint: bool = Field(default=True, description="One vocabulary for source and target.")
+    marker: str = Field(
+        default=MARKER,
+        pattern=r"^\S+$",
+        description="Separates the sentences of a line, for models that read sentences.",
+    )
     sampling: float = Field(
         default=0.0,
         ge=0.0,
@@ -45,11 +59,21 @@ class TokenizerSettings(Settings):
             raise ValueError("only the kinds bpe and unigram have sampling; set it to 0")
         return value
 
+    @model_validator(mode="after")
+    def _fits(self) -> TokenizerSettings:
+        if self.joint and self.target not in (None, self.kind):
+            raise ValueError("a tokenizer of the target's own needs tokenizer.joint=false")
+        if self.kind == "number" and self.target is None:
+            raise ValueError("numbers are not written: set tokenizer.target, such as index")
+        return self
+
 
 class Tokenizer(ABC):
     """A fixed vocabulary; ids 0 to 3 are PAD, BOS, EOS and UNKNOWN in each of them."""
 
     kind: Kind
+    samples: ClassVar[bool] = False
+    """Whether a text has several segmentations to draw from."""
 
     @property
     @abstractmethod
@@ -62,9 +86,14 @@ class Tokenizer(ABC):
 
     def sample(self, lines: Sequence[str], sampling: float, seed: int) -> list[list[int]]:
         """A random segmentation of each line, which depends on the arguments alone."""
-        raise UsageError(
-            f"The tokenizer kind '{self.kind}' has no sampling: set tokenizer.sampling=0."
-        )
+        self.check_samples()
+        raise NotImplementedError
+
+    def check_samples(self) -> None:
+        if not self.samples:
+            raise UsageError(
+                f"The tokenizer kind '{self.kind}' has no sampling: set tokenizer.sampling=0."
+            )
 
     @abstractmethod
     def decode(self, ids: Sequence[int]) -> str:
@@ -148,6 +177,19 @@ class Words(_Listed):
         return " ".join(self._texts(ids))
 
 
+class WholeLines(_Listed):
+    """Each line, without the white space around it, is one id: a label or an answer."""
+
+    kind = "line"
+
+    @staticmethod
+    def split(line: str) -> Sequence[str]:
+        return [stripped] if (stripped := line.strip()) else []
+
+    def decode(self, ids: Sequence[int]) -> str:
+        return " ".join(self._texts(ids))
+
+
 class Characters(_Listed):
     """Each character is one id, the space among them."""
 
@@ -161,7 +203,63 @@ class Characters(_Listed):
         return "".join(self._texts(ids))
 
 
-class Bytes(Tokenizer):
+class _Unlearned(Tokenizer):
+    """A tokenizer that is the same for any text."""
+
+    def content(self) -> str:
+        return ""
+
+    def put_first(self, seen: Collection[int]) -> tuple[Tokenizer, int]:
+        return self, self.size
+
+    def limited_to(self, count: int) -> Tokenizer:
+        return self
+
+
+class NumberWords(_Unlearned):
+    """Every word is the same id: what it says is in the annotation `Numbers`."""
+
+    kind = "number"
+
+    @property
+    def size(self) -> int:
+        return RESERVED + 1
+
+    def encode(self, lines: Sequence[str]) -> list[list[int]]:
+        return [[RESERVED] * len(line.split()) for line in lines]
+
+    def decode(self, ids: Sequence[int]) -> str:
+        return " ".join(self.pieces([id for id in ids if id == RESERVED]))
+
+    def _piece(self, id: int) -> str:
+        return "#"
+
+
+class Indices(_Unlearned):
+    """Positions of the source's words, counted from 1: k is the id 3 + k."""
+
+    kind = "index"
+
+    @property
+    def size(self) -> int:
+        return 1 << 16
+
+    def encode(self, lines: Sequence[str]) -> list[list[int]]:
+        return [[self._id(word) for word in line.split()] for line in lines]
+
+    def _id(self, word: str) -> int:
+        known = word.isascii() and word.isdigit() and len(word) <= 5
+        id = UNKNOWN + int(word) if known else UNKNOWN
+        return id if UNKNOWN < id < self.size else UNKNOWN
+
+    def decode(self, ids: Sequence[int]) -> str:
+        return " ".join(self.pieces([id for id in ids if RESERVED <= id < self.size]))
+
+    def _piece(self, id: int) -> str:
+        return str(id - UNKNOWN)
+
+
+class Bytes(_Unlearned):
     """Each byte of the UTF-8 text is one id; nothing has to be learned."""
 
     kind = "byte"
@@ -180,15 +278,6 @@ class Bytes(Tokenizer):
     def _piece(self, id: int) -> str:
         byte = id - RESERVED
         return chr(byte) if 0x20 < byte < 0x7F else f"<{byte:02X}>"
-
-    def content(self) -> str:
-        return ""
-
-    def put_first(self, seen: Collection[int]) -> tuple[Tokenizer, int]:
-        return self, self.size
-
-    def limited_to(self, count: int) -> Tokenizer:
-        return self
 
 
 def utf8(line: str) -> bytes:

@@ -10,16 +10,19 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from itertools import chain, islice
 from pathlib import Path
-from typing import Any, Optional
+from typing import Any, Optional, Union
 
 from regard.data.subwords import SentencePiece, read_model, sample_evenly, train_subwords
 from regard.data.tokenizer import (
     RESERVED,
     Bytes,
     Characters,
+    Indices,
     Kind,
+    NumberWords,
     Tokenizer,
     TokenizerSettings,
+    WholeLines,
     Words,
 )
 from regard.errors import RegardError, UsageError
@@ -58,7 +61,7 @@ class Tokenizers:
         if settings.joint:
             both = train(settings, chain(sources(), targets()))
             return Tokenizers.one(*both.put_first(_seen(both, targets())))
-        return Tokenizers(train(settings, sources()), train(settings, targets()))
+        return Tokenizers(train(settings, sources()), train(settings, targets(), settings.target))
 
     @staticmethod
     def given(path: Path) -> Tokenizers:
@@ -85,15 +88,30 @@ class Tokenizers:
         )
 
 
-def train(settings: TokenizerSettings, lines: Iterable[str]) -> Tokenizer:
+_UNLEARNED: dict[str, Callable[[], Tokenizer]] = {
+    "byte": Bytes,
+    "number": NumberWords,
+    "index": Indices,
+}
+_LISTED: dict[str, Union[type[Words], type[Characters], type[WholeLines]]] = {
+    "word": Words,
+    "character": Characters,
+    "line": WholeLines,
+}
+
+
+def train(
+    settings: TokenizerSettings, lines: Iterable[str], kind: Optional[Kind] = None
+) -> Tokenizer:
     """Learn a vocabulary of at most the size asked for; little text gives a smaller one."""
-    if settings.kind == "byte":
-        return Bytes()
-    if settings.kind == "word":
-        return Words(_most_frequent(map(Words.split, lines), settings.vocabulary))
-    if settings.kind == "character":
-        return Characters(_most_frequent(lines, settings.vocabulary))
-    return train_subwords(settings.kind, settings.vocabulary, sample_evenly(lines))
+    kind, vocabulary = kind or settings.kind, settings.vocabulary
+    if kind in _UNLEARNED:
+        return _UNLEARNED[kind]()
+    if kind in _LISTED:
+        listed = _LISTED[kind]
+        return listed(_most_frequent(map(listed.split, lines), vocabulary))
+    assert kind == "bpe" or kind == "unigram"
+    return train_subwords(kind, vocabulary, sample_evenly(lines))
 
 
 def _most_frequent(lines: Iterable[Iterable[str]], vocabulary: int) -> list[str]:
@@ -152,11 +170,11 @@ def _load(path: Path) -> tuple[Tokenizer, int]:
 def _build(kind: Kind, content: Any) -> Tokenizer:
     if kind == "bpe" or kind == "unigram":
         return SentencePiece(kind, base64.b64decode(content, validate=True))
-    if kind == "byte":
-        return Bytes()
+    if kind in _UNLEARNED:
+        return _UNLEARNED[kind]()
     if not isinstance(content, list) or not all(isinstance(entry, str) for entry in content):
         raise ValueError("the vocabulary is not a list of strings")
-    return {"word": Words, "character": Characters}[kind](content)
+    return _LISTED[kind](content)
 
 
 def _digest(content: Any) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from regard.data.annotations import Annotation
 from regard.data.line import Line
 from regard.errors import UsageError
 from regard.inspection.local_server import Answer, Newest, Request, Routes, serve
@@ -64,9 +65,9 @@ def _editable(predictor: Predictor, lines: Sequence[Line]) -> dict[str, Any]:
             [
                 kind.name,
                 kind.description,
-                [" ".join(map(str, kind.of(line) or ())) for line in lines],
+                [kind.write(line) for line in lines],
             ]
-            for kind in predictor.annotations
+            for kind in _typed(predictor)
         ],
     }
 
@@ -75,10 +76,14 @@ def _line(predictor: Predictor, body: Any) -> Line:
     """The source with its annotations, which are typed as in their files."""
     text = _text(body, "text")
     line = Line(text)
-    for kind in predictor.annotations:
-        values = _text(body, kind.name)
-        line = kind.add(line, kind.read(values, len(text.split()), f"The {kind.name}"))
+    for kind in _typed(predictor):
+        line = kind.read(line, _text(body, kind.name), f"The {kind.name}")
     return line
+
+
+def _typed(predictor: Predictor) -> list[Annotation]:
+    """The annotations that do not follow from the text, nor from the target."""
+    return [kind for kind in predictor.annotations if kind.option and not kind.reads_target]
 
 
 def _text(body: Any, name: str) -> str:

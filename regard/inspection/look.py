@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Optional, Union
@@ -66,6 +67,7 @@ class Look:
     target_neighbours: tuple[Neighbours, ...]
     positions: Optional[PositionTable]
     attention_heads: AttentionHeads  # whose attention gives the alignment
+    source_values: Mapping[str, tuple[int, ...]]  # what the model found for each source token
 
     @property
     def log_probability(self) -> float:
@@ -191,6 +193,9 @@ def look(
             model, part, min(shown, model.length_limit or shown), _most_heads(attention)
         ),
         attention_heads=attention_heads or agreeing_heads(attention, source_side, target_side),
+        source_values={
+            name: tuple(values[0].tolist()) for name, values in model.source_values(batch).items()
+        },
     )
 
 
@@ -271,10 +276,10 @@ def _read(
 
 
 def _best(logs: Tensor) -> list[list[tuple[int, float]]]:
-    """The most probable tokens at each position of (T, V)."""
+    """The most probable tokens at each position of (T, V); impossible ones are left out."""
     top = logs.topk(min(RUNNERS_UP, logs.shape[1]), dim=1)
     return [
-        list(zip(ids, values, strict=True))
+        [(id, value) for id, value in zip(ids, values, strict=True) if math.isfinite(value)]
         for ids, values in zip(top.indices.tolist(), top.values.tolist(), strict=True)
     ]
 

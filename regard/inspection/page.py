@@ -29,6 +29,10 @@ TITLES = {
     "cross": ["target to source", "the target attends …", "… to the source"],
     "encoder": ["within the source", "the source attends to itself", ""],
     "decoder": ["within the target", "the target attends to what it has read so far", ""],
+    "sentences-source": ["sentences to words", "each sentence attends …", "… to its words"],
+    "target-sentences": ["label to sentences", "the label attends …", "… to the sentences"],
+    "sentences-memory": ["gates of the memory", "each sentence opens …", "… slots of the memory"],
+    "target-memory": ["answer to memory", "the answer attends …", "… to the slots"],
     "reads": ["read heads", STEPS_OF_MACHINE, "the slots of the memory"],
     "writes": ["write heads", STEPS_OF_MACHINE, "the slots of the memory"],
 }
@@ -119,7 +123,7 @@ def pack(look: Look) -> dict[str, Any]:
         "prefix": look.prefix,
         "log": round(look.log_probability, 4),
         "sides": {
-            "source": _side(look.source),
+            "source": _side(look.source, look.source_values),
             "target": _side(look.target),
             "read": _side(look.read),
         },
@@ -153,8 +157,14 @@ def pack(look: Look) -> dict[str, Any]:
     }
 
 
-def _side(side: Side) -> dict[str, Any]:
-    return {"pieces": side.pieces, "words": side.words, "wordOf": side.word_of}
+def _side(side: Side, values: Optional[Mapping[str, Sequence[int]]] = None) -> dict[str, Any]:
+    """Tokens and words, with the sum of what the model found for each, such as its fertility."""
+    pieces, words = list(side.pieces), list(side.words)
+    for each in (values or {}).values():
+        by_word = np.bincount(side.word_of, weights=each, minlength=len(words)).astype(int)
+        pieces = [f"{piece} ×{value}" for piece, value in zip(pieces, each, strict=True)]
+        words = [f"{word} ×{value}" for word, value in zip(words, by_word, strict=True)]
+    return {"pieces": pieces, "words": words, "wordOf": side.word_of}
 
 
 def _attention(look: Look, kind: str) -> dict[str, Any]:
@@ -169,7 +179,10 @@ def _attention(look: Look, kind: str) -> dict[str, Any]:
     steps = rounded.astype(np.int16).view(np.uint16)
     planes = np.concatenate([steps & 255, steps >> 8]).astype(np.uint8)
     return {
-        "sides": [_side(looking), _side(looked_at)],
+        "sides": [
+            _side(side, look.source_values if side is look.source else None)
+            for side in (looking, looked_at)
+        ],
         "titles": TITLES.get(kind, [" to ".join(look.layers.kinds[kind]), "", ""]),
         "rows": len(looking.ids),
         "columns": len(looked_at.ids),

@@ -47,8 +47,8 @@ def run_data(run: Run, since: int = -1) -> dict[str, Any]:
         "version": known,
         "training": _table(_thinned(trained), CURVES),
         "validation": _table(validations, names),
-        "metric": run.config.training.metric,
-        "higher": higher_is_better(run.config.training.metric),
+        "metric": run.config.metric,
+        "higher": higher_is_better(run.config.metric),
         "snapshots": [
             each for each in load_snapshots(run, steps) if isinstance(each.get("sentences"), list)
         ],

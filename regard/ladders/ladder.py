@@ -10,6 +10,8 @@ from typing import Optional
 from pydantic import TypeAdapter
 
 from regard.config import check
+from regard.data.annotations import DependencyTree
+from regard.data.corpus import Task
 from regard.data.doctor import examine, refuse_swapped
 from regard.data.line import Line
 from regard.data.parallel import NO_FILES, Parallel, PathLike, paths_of
@@ -20,6 +22,7 @@ from regard.ladders.measure import Measurement, TestSet, fingerprint, measure
 from regard.ladders.report import VariantResult, write_report
 from regard.ladders.variants import ROWS, Variant, read_variants
 from regard.messages import counted
+from regard.metrics.table import Writes
 from regard.metrics.text import TextMetrics
 from regard.processes.limit import worker_count
 from regard.recipes import Budget, Config
@@ -58,7 +61,8 @@ def ladder(
 
 
 def budget_of(steps: Optional[int], epochs: Optional[float], minutes: Optional[float]) -> Budget:
-    return check(Budget, {"steps": steps, "epochs": epochs, "minutes": minutes})
+    given = {"steps": steps, "epochs": epochs, "minutes": minutes}
+    return check(Budget, given, inside="budget")
 
 
 def run_ladder(ladder: Ladder, quiet: bool, say: Callable[[str], None]) -> list[VariantResult]:
@@ -116,6 +120,7 @@ class Ladder:
                 )
         if any(config.writes == "text" for config in configs.values()):
             self.metrics.for_language(self.data.languages[1])
+        self._check_writes(configs)
         seeds = {config.training.seed for config in configs.values()}
         if len(seeds) > 1 and not (self.valid or self.test):
             raise UsageError(
@@ -127,6 +132,20 @@ class Ladder:
         if self.valid:
             self.valid.open("valid-")
         self._check_annotations(configs)
+
+    def _check_writes(self, configs: Mapping[str, Config]) -> None:
+        """Variants that write different things have no score in common."""
+        first, *others = configs.items()
+        for name, config in others:
+            if config.writes != first[1].writes:
+                raise UsageError(
+                    f"{name} writes {config.writes}, but {first[0]} writes {first[1].writes}: "
+                    "leave one of them out."
+                )
+
+    @property
+    def writes(self) -> Writes:
+        return self.variants[0].config(self.settings).writes
 
     def _check_folders(self) -> None:
         if self.output.exists() and not self.output.is_dir():
@@ -141,18 +160,22 @@ class Ladder:
         given = {part: data for part, data in parts.items() if data}
         for name, config in configs.items():
             for kind in config.annotations:
+                if kind.option is None:
+                    continue
                 missing = [
                     f"--{part}{kind.option}"
                     for part, data in given.items()
-                    if kind not in data.annotations
+                    if kind.option is not None
+                    and kind not in data.annotations
+                    and not (part and kind.reads_target)
                 ]
                 if missing:
                     raise UsageError(
                         f"{name} reads {kind.description}: give {' and '.join(missing)}."
                     )
-        if any(config.annotations for config in configs.values()):
+        if any(data.annotations for data in given.values()) or self.writes != "text":
             for part, data in given.items():
-                data.open(part).check()
+                data.open(part, Task(writes=self.writes)).check()
 
     def test_set(self, say: Callable[[str], None]) -> Optional[TestSet]:
         """What all variants are measured on; None if it will be held out of the training data."""
@@ -167,7 +190,7 @@ class Ladder:
         for note in pairs.report.sentences():
             say(note)
         profile = examine(self.data.open("")).profile
-        refuse_swapped(profile, usable, "the files to measure on")
+        refuse_swapped(profile, usable, "the files to measure on", self.writes)
         return TestSet(
             usable, f"Measured on {counted(len(usable), 'pair')} of {_names(chosen)}{remark}"
         )
@@ -251,7 +274,9 @@ class Ladder:
             notes.append(f"Settings of all variants: {', '.join(self.settings)}.")
         variants = [result.variant for result in results]
         if readers := [
-            variant.name for variant in variants if variant.config(self.settings).annotations
+            variant.name
+            for variant in variants
+            if DependencyTree() in variant.config(self.settings).annotations
         ]:
             notes.append(f"Given the dependency trees of the sources too: {', '.join(readers)}.")
         owners = {variant.name: self._tokenizer_owner(variant).name for variant in variants}

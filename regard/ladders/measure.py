@@ -70,7 +70,7 @@ class TestSet:
 
     def read_by(self, run: Run) -> TestSet:
         """Without the annotations that the run does not read."""
-        if run.config.annotations:
+        if any(kind.option is not None for kind in run.config.annotations):
             return self
         plain = [pair._replace(source=Line(pair.source.text)) for pair in self.pairs]
         return TestSet(plain, self.origin)
@@ -160,7 +160,7 @@ def measure(
         )
     )
     drafts, outputs = draft(test_set.sources), translate(test_set.sources)
-    metric = metrics_for(run.config.writes, metrics)[0]
+    metric = metrics_for(run.config.writes, metrics, test_set.references)[0]
     best = metric.score(test_set.texts, outputs, test_set.references)
     by_piece, by_word = _perplexities(translate, test_set)
     if translate.truncated:

@@ -44,6 +44,10 @@ class Metric(ABC):
     def __init__(self, resamples: int) -> None:
         self.resamples = resamples  # of the bootstrap; 0 for no confidence interval
 
+    def applies(self, references: Sequence[str]) -> bool:
+        """Whether it makes sense for such references."""
+        return True
+
     @abstractmethod
     def statistics(
         self, sources: Sequence[str], outputs: Sequence[str], *references: Sequence[str]

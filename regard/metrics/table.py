@@ -7,23 +7,34 @@ from typing import Annotated, Literal, Optional
 
 from pydantic import AfterValidator
 
+from regard.errors import UsageError
 from regard.metrics.base import Metric
+from regard.metrics.labels import LabelAccuracy, MacroF1, SpanF1, TagAccuracy
 from regard.metrics.symbols import SymbolError
 from regard.metrics.text import Bleu, CharacterF, EditRate, ExactMatch, TextMetrics
 
 Writes = Literal["text", "tags", "label", "indices"]
+"""What the targets of a family are: text, one tag per source word, one label, or indices of source
+words."""
 
 METRICS: dict[str, Callable[[TextMetrics], Metric]] = {
-    metric.name: metric for metric in (Bleu, CharacterF, EditRate, ExactMatch, SymbolError)
+    metric.name: metric
+    for metric in (
+        *(Bleu, CharacterF, EditRate, ExactMatch, SymbolError),
+        *(TagAccuracy, SpanF1, LabelAccuracy, MacroF1),
+    )
 }
 
-JUDGES: dict[Writes, tuple[str, ...]] = {
+REPORTED: dict[Writes, tuple[str, ...]] = {
     "text": ("bleu", "chrf", "ter", "exact"),
-    "tags": ("exact",),
-    "label": ("exact",),
+    "tags": ("tag_accuracy", "span_f1", "exact"),
+    "label": ("accuracy", "macro_f1"),
     "indices": ("exact",),
 }
 """By what a model writes; the first is the one that tables and figures show."""
+
+ON_REQUEST: dict[Writes, tuple[str, ...]] = {"text": (SymbolError.name,)}
+"""Metrics that are reported only if training.metric asks for them."""
 
 LOSS = "loss"
 """Chooses checkpoints by the validation loss, without decoding anything."""
@@ -33,21 +44,34 @@ QUICK = TextMetrics(bootstrap=0)
 
 
 def metrics_for(
-    writes: Writes, settings: TextMetrics = DEFAULT, chosen: Optional[str] = None
+    writes: Writes,
+    settings: TextMetrics,
+    references: Sequence[str],
+    chosen: Optional[str] = None,
 ) -> tuple[Metric, ...]:
-    """The metrics of what a model writes, the main one first.
+    """The metrics of what a model writes that make sense for these references, the main first.
 
     If another metric of the table was chosen for training, it is that one and exact match.
     """
-    names = JUDGES[writes]
+    names = REPORTED[writes]
     if chosen in METRICS and chosen not in names:
         names = (chosen, "exact")
-    return tuple(METRICS[name](settings) for name in names)
+    every = (METRICS[name](settings) for name in names)
+    return tuple(metric for metric in every if metric.applies(references))
 
 
 def higher_is_better(name: str) -> bool:
     """For a name of the table or "loss"."""
     return name != LOSS and METRICS[name](DEFAULT).higher
+
+
+def check_applies(name: str, references: Sequence[str]) -> None:
+    """Refuse to validate by a metric that makes no sense for these references."""
+    if name != LOSS and not METRICS[name](DEFAULT).applies(references):
+        raise UsageError(
+            f"training.metric={name} does not fit these targets, which have no BIO prefixes: "
+            "choose another metric."
+        )
 
 
 def quick_score(

@@ -7,9 +7,22 @@ from typing import Annotated, Union
 from pydantic import Field
 
 from regard.models.ensemble import EnsembleConfig, Member
+from regard.models.entity import EntityConfig
+from regard.models.hierarchical import HierarchicalConfig
+from regard.models.labelling import ClassifierConfig, TaggerConfig
 from regard.models.language import LanguageConfig
+from regard.models.nonautoregressive import NonAutoregressiveConfig
 
 Architecture = Annotated[
-    Union[Member, LanguageConfig, EnsembleConfig],
+    Union[
+        Member,
+        LanguageConfig,
+        EnsembleConfig,
+        NonAutoregressiveConfig,
+        TaggerConfig,
+        ClassifierConfig,
+        HierarchicalConfig,
+        EntityConfig,
+    ],
     Field(discriminator="kind"),
 ]

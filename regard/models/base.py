@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Generic, Literal, Optional
+from typing import TYPE_CHECKING, Generic, Optional
 
 import torch
 from torch import Tensor, nn
@@ -15,15 +15,12 @@ from regard.config import Settings
 from regard.data.annotations import Kinds
 from regard.data.batch import BOS, Batch, Padded
 from regard.errors import UsageError
+from regard.metrics.table import Writes
 from regard.models.example import random_batch
 from regard.nn.embedding import Tying
 from regard.nn.output import Loss, Output
 from regard.nn.state import Encoded, Past, Shared, State
 from regard.search.base import Hypothesis, Search
-
-Writes = Literal["text", "tags", "label", "indices"]
-"""What the targets of a family are: text, one tag per source word, one label, or indices of source
-positions."""
 
 # Descriptions of settings that most families have.
 KIND = "The family of the model."
@@ -58,6 +55,11 @@ class Family(Settings, ABC):
         return "text"
 
     @property
+    def signature(self) -> str:
+        """What is done to the outputs besides search, for the signatures of their scores."""
+        return ""
+
+    @property
     def length_limit(self) -> Optional[int]:
         """The most pieces on a side, EOS included, if there is a limit."""
         return None
@@ -73,7 +75,7 @@ class Family(Settings, ABC):
 
     def example(self, rows: int, seed: int) -> Batch:
         """A random batch that this family can learn, for the vocabularies of `EXAMPLE_SIZES`."""
-        return random_batch(rows, seed, self.reads_source, self.annotations)
+        return random_batch(rows, seed, self.reads_source, self.annotations, self.writes)
 
 
 class Model(nn.Module, ABC):
@@ -81,6 +83,7 @@ class Model(nn.Module, ABC):
 
     length_limit: Optional[int] = None  # that of its family
     reads_source: bool = True  # that of its family
+    writes: Writes = "text"  # that of its family
 
     @abstractmethod
     def forward(self, batch: Batch) -> Loss: ...
@@ -107,6 +110,10 @@ class Model(nn.Module, ABC):
     def choices(self, batch: Batch) -> Optional[Tensor]:
         """log p of every token at each target position, (B, T, V), if the model has that."""
         return None
+
+    def source_values(self, batch: Batch) -> Mapping[str, Tensor]:
+        """Whole numbers that it has found for the source positions (B, S), by name, to be shown."""
+        return {}
 
     def narrowed(self, choices: Tensor) -> Model:
         """The same model with only these target ids (N,), sorted, the reserved ids first; id k of
@@ -145,8 +152,10 @@ class EncoderDecoder(Model):
         output: Output,
         length_limit: Optional[int] = None,
         reads_source: bool = True,
+        writes: Writes = "text",
     ) -> None:
         super().__init__()
+        self.writes = writes
         self.length_limit = length_limit
         self.reads_source = reads_source
         self.encoder = encoder
@@ -206,6 +215,7 @@ class EncoderDecoder(Model):
             self.output.narrow(choices),
             self.length_limit,
             self.reads_source,
+            self.writes,
         )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import Any, Literal, Optional
 
@@ -70,7 +70,7 @@ class TransformerConfig(BlockConfig, Family):
 
     @property
     def annotations(self) -> Kinds:
-        return (DependencyTree,) if self.position == "syntax" else ()
+        return (DependencyTree(),) if self.position == "syntax" else ()
 
     @property
     def length_limit(self) -> Optional[int]:
@@ -80,7 +80,7 @@ class TransformerConfig(BlockConfig, Family):
     def build(self, source_size: int, target_size: int) -> EncoderDecoder:
         source, target, weight = share_embeddings(source_size, target_size, self.width, self.tying)
         return EncoderDecoder(
-            TransformerEncoder(self, source),
+            TransformerEncoder(self, in_turn(self.mixers, self.layers), source),
             TransformerDecoder(self, target),
             Projection(weight, self.smoothing, target_size),
             length_limit=self.length_limit,
@@ -126,13 +126,16 @@ class TransformerConfig(BlockConfig, Family):
 
 
 class TransformerEncoder(Encoder):
-    def __init__(self, config: TransformerConfig, tokens: nn.Embedding) -> None:
+    def __init__(
+        self, config: BlockConfig, mixers: Sequence[MixerKind], tokens: nn.Embedding
+    ) -> None:
+        """One layer per mixer."""
         super().__init__()
         self.embedding = config.embedding(tokens)
-        self.order: Order = TreeOrder(config.width) if config.annotations else LineOrder()
+        by_tree = config.position == "syntax"
+        self.order: Order = TreeOrder(config.width) if by_tree else LineOrder()
         self.layers = Modules(
-            SelfLayer(config, mixer, number)
-            for number, mixer in enumerate(in_turn(config.mixers, config.layers))
+            SelfLayer(config, mixer, number) for number, mixer in enumerate(mixers)
         )
         self.norm = config.last_norm()
 

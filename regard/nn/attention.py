@@ -11,6 +11,7 @@ from torch.nn import functional
 
 from regard.nn.fast.small import softmax, weighted_sum
 from regard.nn.linear import linear
+from regard.nn.position import Sinusoidal
 from regard.nn.probe import Axis, Watched
 
 KeysValues = tuple[Tensor, Tensor]
@@ -99,6 +100,31 @@ def split_heads(x: Tensor, heads: int, parts: int) -> tuple[Tensor, ...]:
 def join_heads(x: Tensor) -> Tensor:
     """(B, H, T, K) to (B, T, D)."""
     return x.transpose(1, 2).flatten(2)
+
+
+class PositionalAttention(nn.Module):
+    """Positions look at positions, so what is mixed depends on order alone: queries and keys are
+    made of sinusoids, values of the sequence (Gu et al. 2017, arXiv 1711.02281)."""
+
+    def __init__(self, width: int, heads: int, scaled: bool = True) -> None:
+        super().__init__()
+        self.heads = heads
+        self.position = Sinusoidal(width)
+        self.query = linear(width, width)
+        self.key = linear(width, width, bias=False)  # the same for all keys: softmax ignores it
+        self.value = linear(width, width)
+        self.core = DotProductAttention(("target", "target"), scaled)
+        self.output = linear(width, width)
+
+    def forward(self, x: Tensor, mask: Tensor) -> Tensor:
+        """x (B, T, D), and the mask (B, 1, 1, T) that hides its padding."""
+        positions = self.position.add(torch.zeros_like(x[:1]), 0)  # (1, T, D)
+        query, key = (
+            split_heads(make(positions), self.heads, 1)[0].expand(len(x), -1, -1, -1)
+            for make in (self.query, self.key)
+        )
+        (value,) = split_heads(self.value(x), self.heads, 1)
+        return self.output(join_heads(self.core(query, key, value, mask)))
 
 
 class CrossAttention(nn.Module):

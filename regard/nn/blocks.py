@@ -10,7 +10,14 @@ from pydantic import Field
 from torch import Tensor, nn
 
 from regard.config import Settings
-from regard.nn.attention import CrossAttention, KeysValues, join_heads, split_heads
+from regard.nn.attention import (
+    CrossAttention,
+    KeysValues,
+    PositionalAttention,
+    additive_mask,
+    join_heads,
+    split_heads,
+)
 from regard.nn.dropout import Dropout
 from regard.nn.linear import linear
 from regard.nn.mixers import MixerKind, MixerSizes, build_mixer
@@ -119,6 +126,9 @@ class BlockConfig(Settings):
 
     def source_attention(self) -> CrossAttention:
         return CrossAttention(self.width, self.heads, self.scale_scores)
+
+    def position_attention(self) -> PositionalAttention:
+        return PositionalAttention(self.width, self.heads, self.scale_scores)
 
     def feed_forward(self) -> AnyFeedForward:
         return FeedForward(self.width, self.inner) if self.inner else NoFeedForward()
@@ -318,3 +328,34 @@ class DecoderLayer(nn.Module):
         x = self.source_residual.leave(x, y, tokens)
         y = self.feed_forward(self.feed_forward_residual.enter(x, tokens), tokens)
         return self.feed_forward_residual.leave(x, y, tokens), cache
+
+
+class ParallelLayer(nn.Module):
+    """Self-attention over the whole target, attention by position, attention over the source,
+    feed-forward: a decoder layer that reads all positions at once (Gu et al. 2017,
+    arXiv 1711.02281)."""
+
+    def __init__(self, config: BlockConfig, number: int) -> None:
+        super().__init__()
+        self.attention = config.self_attention("full", number, ("target", "target"))
+        self.position_attention = config.position_attention()
+        self.source_attention = config.source_attention()
+        self.feed_forward = config.feed_forward()
+        self.attention_residual = config.residual_connection()
+        self.position_residual = config.residual_connection()
+        self.source_residual = config.residual_connection()
+        self.feed_forward_residual = config.residual_connection(config.inner > 0)
+
+    def forward(self, x: Tensor, target: FullSequence, encoded: Tensor, mask: Tensor) -> Tensor:
+        """x (B, T, D), the encoded source (B, S, D) and the mask (B, 1, 1, S) that hides its
+        padding."""
+        y = self.attention(self.attention_residual.enter(x, target), target)
+        x = self.attention_residual.leave(x, y, target)
+        padding = target.once("padding", lambda: additive_mask(~target.real)[:, None, None])
+        y = self.position_attention(self.position_residual.enter(x, target), padding)
+        x = self.position_residual.leave(x, y, target)
+        source = self.source_attention.prepare(encoded)
+        y = self.source_attention(self.source_residual.enter(x, target), source, mask)
+        x = self.source_residual.leave(x, y, target)
+        y = self.feed_forward(self.feed_forward_residual.enter(x, target), target)
+        return self.feed_forward_residual.leave(x, y, target)

@@ -11,6 +11,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
+from regard.data.annotations import SentenceIndex
 from regard.data.batch import Batch
 from regard.nn.probe import Axis, capture, watched
 
@@ -99,6 +100,7 @@ def by_sentence(captured: Captured, batch: Batch) -> list[Attention]:
     """The weights of each sentence, without its padding."""
     sources, targets = batch.source.lengths.tolist(), batch.target.lengths.tolist()
     longest = batch.source.values.shape[1]
+    sentences = batch.source.annotations.get(SentenceIndex.name)
     found = []
     for row, (source, target) in enumerate(zip(sources, targets, strict=True)):
         real: Positions = {
@@ -107,6 +109,8 @@ def by_sentence(captured: Captured, batch: Batch) -> list[Attention]:
             "read": slice(target),
             "steps": [*range(source), *range(longest, longest + target)],
         }
+        if sentences is not None:
+            real["sentences"] = slice(int(sentences[row].amax()) + 1)
         of_row = {
             axes: tuple(_unpadded(layer[row], axes, real) for layer in layers)
             for axes, layers in captured.items()

@@ -9,8 +9,10 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from regard.nn.attention import DotProductAttention, KeysValues
+from regard.nn.blocks import AnyFeedForward
 from regard.nn.dropout import Dropout
 from regard.nn.linear import Linear, linear
+from regard.nn.mixers.context import Positions
 
 HALF = 0.5**0.5
 """(x + y) sqrt(1/2) has the variance of x and y where these are independent."""
@@ -61,6 +63,19 @@ class Convolution(nn.Module):
         """
         x = torch.cat([past, x], dim=1)
         return self(x), x[:, x.shape[1] - self.reach :]
+
+
+class ConvolutionalFeedForward(AnyFeedForward):
+    """max(0, convolution(x)) W2 + b2: a position sees its neighbours as well. For encoders."""
+
+    def __init__(self, width: int, inner: int, kernel: int) -> None:
+        super().__init__()
+        self.expand = Convolution(width, inner, kernel)
+        self.contract = linear(inner, width)
+
+    def forward(self, x: Tensor, positions: Positions) -> Tensor:
+        x = x * positions.real[:, :, None]  # padding is not a neighbour
+        return self.contract(torch.relu(self.expand.centred(x)))
 
 
 class GatedConvolution(nn.Module):

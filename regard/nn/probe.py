@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Literal, Optional
+from typing import ClassVar, Literal, Optional
 
 from torch import Tensor, nn
 
@@ -19,6 +19,9 @@ class Watched(nn.Module):
 
     `looks` names the axes of the weights: what attends, and what it attends to.
     """
+
+    normalised: ClassVar[bool] = True
+    """Whether the weights of a position sum to 1."""
 
     def __init__(self, looks: tuple[Axis, Axis]) -> None:
         super().__init__()

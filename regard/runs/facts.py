@@ -21,12 +21,18 @@ def describe(run: Run, say: Callable[[str], None] = print) -> dict[str, Any]:
         "languages": languages_of(run)._asdict() if any(languages_of(run)) else None,
         **_sizes(run),
         "pairs": run.facts("data").get("pairs"),
+        **_started(run),
         "steps": run.steps,
         "trained_to": steps[-1] if steps else 0,
         "used_checkpoint": best.step if best else None,
         "validation": validations[-1] if validations else None,
         "config": run.config.model_dump(mode="json"),
     }
+
+
+def _started(run: Run) -> dict[str, Any]:
+    start = run.facts("data").get("start")
+    return {} if start is None else {"started_from": f"{start['from']}, step {start['step']}"}
 
 
 def _sizes(run: Run) -> dict[str, Any]:

@@ -14,6 +14,7 @@ from regard.models.base import Model
 from regard.models.weights import install
 from regard.nn.fast.prepare import prepare_for_search, quantize
 from regard.predict import BATCH_TOKENS, Predictor
+from regard.runs.first import install_first
 from regard.runs.folder import Run
 from regard.runs.shortlist import with_shortlist
 from regard.search.base import Search
@@ -28,8 +29,13 @@ def load(path: Union[str, Path]) -> Predictor:
 
 
 def build_model(run: Run, tokenizers: Optional[Tokenizers] = None) -> Model:
-    """The model with its initial weights, which follow from the seed."""
-    sides = tokenizers or run.tokenizers()
+    """The model with its initial weights: from the seed, or those of the run it started from."""
+    model = _random_model(run, tokenizers or run.tokenizers())
+    install_first(run, model)
+    return model
+
+
+def _random_model(run: Run, sides: Tokenizers) -> Model:
     torch.manual_seed(run.config.training.seed)
     return run.config.model.build(sides.source.size, sides.target.size)
 
@@ -41,7 +47,7 @@ def load_model(run: Run, say: Say = print) -> tuple[Model, Checkpoint]:
         raise RegardError(
             f"{run.path} has no checkpoint yet: train it longer with the same command."
         )
-    model = build_model(run)
+    model = _random_model(run, run.tokenizers())
     install(model, checkpoint.tensors("weights"))
     average = run.config.training.average.build(model)
     average.restore(checkpoint.tensors("average"))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Optional
@@ -14,11 +14,14 @@ from regard.data.line import Pair
 from regard.data.parallel import Parallel, PathLike
 from regard.data.reread import Reread
 from regard.data.store import Store
+from regard.data.targets import Where
 from regard.data.tokenizers import Tokenizers
 from regard.errors import UsageError
 from regard.messages import counted
+from regard.metrics.table import Writes
 from regard.recipes import Config
 from regard.runs.folder import Run
+from regard.runs.start import Start
 from regard.training.display import Display
 
 Stream = Callable[[], Iterator[Pair]]
@@ -53,27 +56,29 @@ class Parts:
     training: Stream
     validation: Stream
     held_out: bool  # the validation pairs are of the same files
+    where: Mapping[str, Where]  # file and line of a target, by part
 
 
 def read_data(
     config: Config, data: Parallel, valid: Optional[Parallel], display: Display
 ) -> CheckedData:
     """Read every file once: check, fingerprint and examine it."""
+    data.check_teaches(config.annotations)
     training = Reread(config.pairs_of(data))
     validation = Reread(config.pairs_of(valid, "valid-")) if valid else None
     with display.waiting("reading the data"):
-        examination = _examine(training).examination()
+        examination = _examine(training, config.writes).examination()
         notes = [*training.report.sentences(), *examination.warnings]
         notes += _swapped_portions(training, examination.profile)
         if validation is not None:
-            examiner = _examine(validation)
+            examiner = _examine(validation, config.writes)
             notes += validation.report.sentences()
             examiner.refuse_swapped(examination.profile, "the validation files")
     return CheckedData(training, validation, notes, examination.profile)
 
 
-def _examine(pairs: Reread) -> Examiner:
-    examiner = Examiner()
+def _examine(pairs: Reread, writes: Writes) -> Examiner:
+    examiner = Examiner(writes)
     for pair in pairs.first():
         examiner.add(pair)
     return examiner
@@ -92,7 +97,11 @@ def _swapped_portions(training: Reread, profile: Profile) -> list[str]:
 
 
 def prepare(
-    run: Run, data: Optional[CheckedData], tokenizer: Optional[PathLike], display: Display
+    run: Run,
+    data: Optional[CheckedData],
+    tokenizer: Optional[PathLike],
+    start: Optional[Start],
+    display: Display,
 ) -> None:
     """Make the tokenizers and encode; what is done already is not done again."""
     known = run.facts("data")
@@ -108,11 +117,14 @@ def prepare(
         parts, note = _hold_out(data.training, run.config.training.seed)
         notes.append(note)
     else:
-        parts = Parts(data.training.weighted, data.validation.__iter__, held_out=False)
+        where = {"train": data.training.where, "valid": data.validation.where}
+        parts = Parts(data.training.weighted, data.validation.__iter__, False, where)
     facts: dict[str, Any] = {"fingerprint": data.fingerprint}
     if not complete:
         for note in notes:
             display.note(note)
+        if start is not None:
+            facts["start"] = start.copy_to(run, display.note)
         # Saved before anything is encoded, so that what is found here later belongs to this data.
         run.save_facts("data", facts)
     _prepare_tokenizers(run, parts.training, tokenizer, display)
@@ -153,13 +165,15 @@ def _encode(run: Run, parts: Parts, display: Display) -> float:
     training."""
     overlap = Overlap(() if parts.held_out else parts.validation())
     if not run.has_store("train"):
-        _write_store(run, "train", overlap.watch(parts.training()), display)
+        _write_store(run, "train", overlap.watch(parts.training()), parts.where["train"], display)
     if not run.has_store("valid"):
-        _write_store(run, "valid", parts.validation(), display)
+        _write_store(run, "valid", parts.validation(), parts.where["valid"], display)
     return overlap.share
 
 
-def _write_store(run: Run, part: str, pairs: Iterator[Pair], display: Display) -> None:
+def _write_store(
+    run: Run, part: str, pairs: Iterator[Pair], where: Where, display: Display
+) -> None:
     config = run.config
     with display.waiting(f"encoding the {part} data"):
         store = Store.write(
@@ -169,6 +183,8 @@ def _write_store(run: Run, part: str, pairs: Iterator[Pair], display: Display) -
             config.max_pieces,
             keep_text=part == "valid" or config.tokenizer.sampling > 0,
             annotations=config.annotations,
+            writes=config.writes,
+            where=where,
         )
     if store.skipped:
         display.note(
@@ -219,4 +235,5 @@ def _hold_out(pairs: Reread, seed: int) -> tuple[Parts, str]:
 
     given = counted(count, "pair")
     note = f"Held out {size:,} of {given} for validation; none of these is trained on."
-    return Parts(training, held.__iter__, held_out=True), note
+    where = {"train": pairs.where, "valid": pairs.where}
+    return Parts(training, held.__iter__, True, where), note

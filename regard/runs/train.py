@@ -26,6 +26,7 @@ from regard.runs.languages import save_languages
 from regard.runs.load import build_model
 from regard.runs.plan import extend_plan, make_plan, plan_processes, save_plan
 from regard.runs.prepare import prepare, read_data
+from regard.runs.start import Start, check_same_start
 from regard.runs.validate import Validator
 from regard.training.board import check_log, logged
 from regard.training.display import Display
@@ -41,6 +42,7 @@ def train(
     run: PathLike,
     valid: Optional[Parallel] = None,
     tokenizer: Optional[PathLike] = None,
+    start: Optional[PathLike] = None,
     steps: Optional[int] = None,
     epochs: Optional[float] = None,
     minutes: Optional[float] = None,
@@ -53,8 +55,9 @@ def train(
 
     A language model is trained on a target alone. Without `valid`, some pairs are held out.
     With `run` alone, an existing run is resumed from its folder; with `more`, a finished run is
-    trained longer, by a budget in steps, epochs or minutes. With log="tensorboard", the curves are
-    written for TensorBoard as well.
+    trained longer, by a budget in steps, epochs or minutes. `start` is another run whose
+    weights and tokenizers a new run starts with, or RUN:encoder for that part of its model. With
+    log="tensorboard", the curves are written for TensorBoard as well.
     """
     began = time.perf_counter()
     path = Path(run)
@@ -65,9 +68,9 @@ def train(
             return _follow(path, ranks, display)
         with ExitStack() as stack:
             with _reporting_failure(ranks):
-                budget = _budget(steps, epochs, minutes)
-                config = None if more else _config(recipe, budget, settings)
-                prepared = _prepared(path, config, data, valid, tokenizer, display)
+                budget, origin = _budget(steps, epochs, minutes), Start.of(start)
+                config = None if more else _config(recipe, origin, path, budget, settings)
+                prepared = _prepared(path, config, data, valid, tokenizer, origin, display)
                 experiment = stack.enter_context(prepared)
                 if more:
                     _extend(experiment, budget, bool(recipe or settings))
@@ -107,6 +110,7 @@ def _prepared(
     data: Optional[Parallel],
     valid: Optional[Parallel],
     tokenizer: Optional[PathLike],
+    start: Optional[Start],
     display: Display,
 ) -> Iterator[Run]:
     """The run, locked and ready to train.
@@ -115,23 +119,27 @@ def _prepared(
     """
     if config is None and not Run.exists(path):
         raise UsageError("Give a recipe, such as tiny, and the files to train on.")
+    if start is not None and tokenizer is not None:
+        raise UsageError("--tokenizer has no effect with --from, which copies the tokenizer.")
     if config is not None and not data:
         needed = "--source and --target, or --pairs" if config.reads_source else "--target"
         raise UsageError(f"Give the files to train on: {needed}.")
     created: Optional[Run] = None
     try:
         if Run.exists(path):
-            run, checked = _existing(path, config), None
+            run, checked = _existing(path, config, start), None
         else:
             assert config is not None
             assert data is not None
             Run.check_free(path)
+            if start is not None:
+                start.check(config)
             checked = read_data(config, data, valid, display)
             run = created = Run.create(path, config)
         with run.locked():
             if checked is None and data:
                 checked = read_data(run.config, data, valid, display)
-            prepare(run, checked, tokenizer, display)
+            prepare(run, checked, tokenizer, start, display)
             save_languages(run, data, display.note)
             checked = None  # may hold the whole text, which training does not need
             yield run
@@ -150,14 +158,18 @@ def _budget(
         raise UsageError(
             f"Give one budget only, not {' and '.join('--' + name for name in given)}."
         )
-    return check(Budget, given) if given else None
+    return check(Budget, given, inside="budget") if given else None
 
 
 def _config(
-    recipe: Optional[Union[str, Config]], budget: Optional[Budget], settings: Sequence[str]
+    recipe: Optional[Union[str, Config]],
+    start: Optional[Start],
+    path: Path,
+    budget: Optional[Budget],
+    settings: Sequence[str],
 ) -> Optional[Config]:
     """The complete config, with all overrides; None if only a run was given."""
-    if recipe is None:
+    if recipe is None and start is None:
         if budget is not None:
             raise UsageError(
                 "Give the recipe too, as when the run was started; or --more to train a finished "
@@ -166,7 +178,13 @@ def _config(
         if settings:
             raise UsageError("Give the recipe too, as when the run was started.")
         return None
-    config = override(find_recipe(recipe), settings)
+    if start is not None:
+        if isinstance(recipe, Config):
+            raise UsageError("Give --from or --config, not both.")
+        config = start.config(recipe, settings, path)
+    else:
+        assert recipe is not None
+        config = override(find_recipe(recipe), settings)
     check_count(config.training.processes or 1, "training.processes")
     return config if budget is None else config.changed(budget=budget)
 
@@ -180,9 +198,11 @@ def _extend(run: Run, budget: Optional[Budget], other_settings: bool) -> None:
     extend_plan(run, budget)
 
 
-def _existing(path: Path, config: Optional[Config]) -> Run:
+def _existing(path: Path, config: Optional[Config], start: Optional[Start]) -> Run:
     """The existing run, if it has the same config."""
     run = Run.open(path)
+    if config is not None:
+        check_same_start(run, start)
     if config is not None and (changes := differences(run.config, config)):
         raise UsageError(
             f"{path} was started with other settings ({'; '.join(changes)}): give the same ones "
@@ -219,7 +239,8 @@ def _trainer(run: Run, ranks: Ranks, display: Display, elapsed: float) -> Traine
     sides, config = run.tokenizers(), run.config
     model = build_model(run, sides)
     seed, sampling = config.training.seed, config.tokenizer.sampling
-    batches = Batches(run.store("train"), config.batch, sides, seed, sampling)
+    store, kinds = run.store("train"), config.annotations
+    batches = Batches(store, config.batch, sides, seed, sampling, kinds)
     records = Records(
         run.checkpoints(display.note),
         run.journal,
@@ -233,7 +254,7 @@ def _trainer(run: Run, ranks: Ranks, display: Display, elapsed: float) -> Traine
     with bounded_memory(ranks.size):
         plan = make_plan(run, model, batches, ranks, display, elapsed)
     validate = Validator(run, sides, display, ranks)
-    return Trainer(model, batches, config.training, plan, validate, records, ranks)
+    return Trainer(model, batches, config.training, plan, config.metric, validate, records, ranks)
 
 
 def _resume(run: Run, trainer: Trainer) -> None:

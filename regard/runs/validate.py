@@ -12,7 +12,7 @@ import torch
 from regard.data.line import Line
 from regard.data.store import by_length
 from regard.data.tokenizers import Tokenizers
-from regard.metrics.table import LOSS, quick_score
+from regard.metrics.table import LOSS, check_applies, quick_score
 from regard.models.base import Model
 from regard.nn.fast.prepare import prepare_for_search
 from regard.predict import Predictor
@@ -41,11 +41,12 @@ class Validator:
         self.sides = sides
         self.display = display
         self.ranks = ranks
-        self.metric = run.config.training.metric
+        self.metric = run.config.metric
         self.metrics = validation_metrics(run)
         wanted = SENTENCES if self.metric == LOSS else run.config.training.validation_lines
         self.pairs = run.validation_pairs(wanted)
         self.references = [pair.target.text for pair in self.pairs]
+        check_applies(self.metric, self.references)
         if not run.config.reads_source:  # the first words are what it continues
             begun = [Line(" ".join(line.split()[:3])) for line in self.references]
             given = zip(self.pairs, begun, strict=True)

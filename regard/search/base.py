@@ -38,6 +38,7 @@ class Search(Settings, ABC):
     draws: ClassVar[bool] = False
     """Whether it draws at random, so that its result depends on how lines are batched."""
 
+    best: int = Field(default=1, ge=1, description="Size of the n-best list.")
     max_length_ratio: float = Field(
         default=2.0, gt=0, le=1000, description="Most target pieces per source piece."
     )
@@ -62,6 +63,25 @@ class Search(Settings, ABC):
     def quick(self) -> Search:
         """The fastest search of this kind, with one target per sentence. Its hypotheses may come
         without probabilities."""
+
+    @property
+    def gives_probabilities(self) -> bool:
+        """Whether its hypotheses come with probabilities."""
+        return True
+
+    @property
+    def length_exponent(self) -> float:
+        """Hypotheses are ranked by log p / length^this."""
+        return 1.0
+
+    @property
+    @abstractmethod
+    def candidates(self) -> int:
+        """How many targets it considers per sentence at the end."""
+
+    @abstractmethod
+    def all_found(self) -> Search:
+        """The same search, returning every candidate."""
 
     def seeded(self, number: int) -> Search:
         """The same search for one group of lines: a search that draws gets a seed of its own."""

@@ -28,7 +28,6 @@ class Beam(Search):
     """
 
     beam: int = Field(default=5, ge=1, le=1024, description="Beam size; 1 is greedy search.")
-    best: int = Field(default=1, ge=1, description="Size of the n-best list.")
     finished: Optional[int] = Field(
         default=None,
         ge=1,
@@ -75,8 +74,19 @@ class Beam(Search):
         greedy._gives_probabilities = False
         return greedy
 
+    @property
+    def length_exponent(self) -> float:
+        return self.length_penalty
+
+    @property
+    def candidates(self) -> int:
+        return self.beam
+
+    def all_found(self) -> Beam:
+        return self.changed(best=self.beam)
+
     def observed(self, observer: Observer) -> Beam:
-        observed = self.changed(best=self.beam)
+        observed = self.all_found()
         observed._observer = observer
         return observed
 

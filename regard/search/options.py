@@ -51,8 +51,16 @@ class SearchOptions:
         }
         return check(Sample, values)
 
+    def given(self) -> dict[str, object]:
+        """What was asked, by the names of the options, apart from the size of the n-best list."""
+        asked = {name: getattr(self, name) is not None for name in (*SEARCHED, *DRAWN)}
+        return {_option(name): given for name, given in {"sample": self.sample, **asked}.items()}
+
     def _refuse(self, names: tuple[str, ...], case: str) -> None:
         for name in names:
             if getattr(self, name) is not None:
-                option = f"--{name.replace('_', '-')}"
-                raise UsageError(f"{option} has no effect {case}; remove it.")
+                raise UsageError(f"{_option(name)} has no effect {case}; remove it.")
+
+
+def _option(name: str) -> str:
+    return f"--{name.replace('_', '-')}"

@@ -69,6 +69,13 @@ class Sample(Search):
     def quick(self) -> Sample:
         return self.changed(best=1)
 
+    @property
+    def candidates(self) -> int:
+        return self.best
+
+    def all_found(self) -> Sample:
+        return self
+
     def seeded(self, number: int) -> Sample:
         """With the same seed for every group, equal lines would get equal draws."""
         return self.changed(seed=Random(f"{self.seed} {number}").getrandbits(63))

@@ -42,10 +42,10 @@ class TrainingSettings(Settings):
         ge=0,
         description="Stop after this many validations without a better score; 0: never.",
     )
-    metric: MetricName = Field(
-        default="bleu",
+    metric: Optional[MetricName] = Field(
+        default=None,
         description="The validation score that decides which checkpoint is best: "
-        f"{', '.join(METRICS)} or {LOSS}.",
+        f"{', '.join(METRICS)} or {LOSS}; null: the main metric of what the model writes.",
     )
     validation_lines: int = Field(default=500, ge=1, description="Lines decoded per validation.")
     not_finite: Literal["skip", "stop"] = Field(

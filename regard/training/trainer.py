@@ -52,7 +52,8 @@ MAX_SKIPPED = 10
 
 
 class Trainer:
-    """Turns batches into updates, until it has taken all steps of the plan."""
+    """Turns batches into updates, until it has taken all steps of the plan; `metric` is the
+    validation score that decides which checkpoint is best."""
 
     def __init__(
         self,
@@ -60,6 +61,7 @@ class Trainer:
         batches: Batches,
         settings: TrainingSettings,
         plan: Plan,
+        metric: str,
         validate: Validate,
         records: Records,
         ranks: Ranks,
@@ -68,6 +70,7 @@ class Trainer:
         self.batches = batches
         self.settings = settings
         self.plan = plan
+        self.metric = metric
         self.validate = validate
         self.records = records
         self.ranks = ranks
@@ -261,7 +264,7 @@ class Trainer:
 
         A validation that a signal ended is repeated when training resumes.
         """
-        progress, metric = self.progress, self.settings.metric
+        progress, metric = self.progress, self.metric
         scores = self._scores()
         stop, score, loss = self.ranks.broadcast(
             [float(not scores), scores.get(metric, 0.0), scores.get("loss", 0.0)]

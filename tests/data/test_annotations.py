@@ -12,10 +12,11 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from toy import heads_of_words
 
 from regard.config import check
 from regard.corpora import grammar
-from regard.data.annotations import INSIDE_WORD, ROOT, DependencyTree
+from regard.data.annotations import INSIDE_WORD, ROOT, DependencyTree, whole
 from regard.data.batch import EOS, UNKNOWN, Batch, Padded, Row
 from regard.data.corpus import Pairs, annotate
 from regard.data.encoding import encode_words
@@ -100,20 +101,20 @@ def test_skipped_pairs_take_their_heads_along(tmp_path: Path) -> None:
         "empty": 2,
         "NUL character": 1,
     }
-    assert "a.trees:2 has 1 heads" in refusal(files(tmp_path, "a\n\n", "0\n0\n"))
+    assert "a.trees:2 has 1 head" in refusal(files(tmp_path, "a\n\n", "0\n0\n"))
     assert "a.trees:1 has 2 heads" in refusal(files(tmp_path, "a\nb\n", "0 1\n0\n", "\nx\n"))
 
 
 def test_heads_beside_lines(tmp_path: Path) -> None:
     path = tmp_path / "x.trees"
     path.write_text("2 0\n\n0\n")
-    beside = {DependencyTree: path}
+    beside = {DependencyTree(): path}
     found = list(annotate(["a b", "", "c"], beside))
     assert found == [Line("a b", (2, 0)), Line("", ()), Line("c", (0,))]
     for lines, sentence in ((["a b", ""], "more than the 2"), (["a b", "", "c", "d"], "line 4")):
         with pytest.raises(UsageError, match=sentence):
             list(annotate(lines, beside))
-    with pytest.raises(UsageError, match=r"x\.trees:3 has 1 heads, but its source has 2"):
+    with pytest.raises(UsageError, match=r"x\.trees:3 has 1 head, but its source has 2 words"):
         list(annotate(["a b", "", "c d"], beside))
 
 
@@ -142,14 +143,15 @@ def forests(draw: st.DrawFn) -> tuple[list[int], list[list[int]]]:
 @given(forest=forests())
 def test_words_to_pieces_and_back(forest: tuple[list[int], list[list[int]]]) -> None:
     heads, words = forest
-    DependencyTree.check(heads, len(words), "here")
-    pieces = DependencyTree.of_pieces(heads, words)
+    line = Line(" ".join("w" for _ in words), tuple(heads))
+    DependencyTree().check(line, "here")
+    pieces = DependencyTree().of_pieces(line, words).tolist()
     assert len(pieces) == sum(map(len, words))
     first = [sum(map(len, words[:word])) for word in range(len(words))]
     for word, head in enumerate(heads):
         assert pieces[first[word]] == (first[head - 1] if head else ROOT)
         assert set(pieces[first[word] + 1 : first[word] + len(words[word])]) <= {INSIDE_WORD}
-    assert DependencyTree.of_words(pieces) == tuple(heads)
+    assert heads_of_words(pieces) == tuple(heads)
 
 
 @settings(max_examples=200, deadline=None)
@@ -157,8 +159,9 @@ def test_words_to_pieces_and_back(forest: tuple[list[int], list[list[int]]]) -> 
 def test_after_a_cut_each_word_hangs_on_the_nearest_one_left_above_it(
     forest: tuple[list[int], list[list[int]]], length: int
 ) -> None:
-    pieces = DependencyTree.of_pieces(*forest)
-    kept = DependencyTree.truncate(pieces, length)
+    heads, words = forest
+    found = DependencyTree().of_pieces(Line("", tuple(heads)), words)
+    pieces, kept = found.tolist(), DependencyTree().truncate(found, slice(0, length)).tolist()
     assert len(kept) == min(length, len(pieces))
     for place, head in enumerate(kept):
         above = pieces[place]
@@ -180,12 +183,12 @@ def test_a_line_is_a_tree_or_is_refused(numbers: list[int]) -> None:
 
     inside = all(0 <= head <= len(numbers) for head in numbers)
     good = inside and all(leads_up(word) for word in range(1, len(numbers) + 1))
-    text = " ".join(map(str, numbers))
+    text, line = " ".join(map(str, numbers)), Line("w " * len(numbers))
     if good:
-        assert DependencyTree.read(text, len(numbers), "here") == tuple(numbers)
+        assert DependencyTree().read(line, text, "here").tree == tuple(numbers)
     else:
         with pytest.raises(UsageError, match=r"^here "):
-            DependencyTree.read(text, len(numbers), "here")
+            DependencyTree().read(line, text, "here")
 
 
 CORPUS = grammar.generate(300, held_out=1).train
@@ -238,7 +241,7 @@ def expected_rows(tokenizers: Tokenizers, pairs: list[Pair]) -> dict[tuple[int, 
     words = encode_words([pair.source.text for pair in pairs], tokenizers.source.encode)
     return {
         (*chain.from_iterable(line), EOS): [
-            *DependencyTree.of_pieces(pair.source.tree or (), line),
+            *DependencyTree().of_pieces(pair.source, line).tolist(),
             ROOT,
         ]
         for pair, line in zip(pairs, words, strict=True)
@@ -266,7 +269,7 @@ def an_epoch(batches: Batches) -> list[Batch]:
 @pytest.mark.parametrize("kind", ["bpe", "word", "character"])
 def test_the_store_gives_each_row_its_heads(kind: str, tmp_path: Path) -> None:
     both = sides(kind)
-    Store.write(tmp_path, PAIRS, both, 200, annotations=(DependencyTree,))
+    Store.write(tmp_path, PAIRS, both, 200, annotations=(DependencyTree(),))
     store = Store.open(tmp_path)
     expected = expected_rows(both, PAIRS)
     small = BatchSettings(tokens=400, window=100)
@@ -274,13 +277,13 @@ def test_the_store_gives_each_row_its_heads(kind: str, tmp_path: Path) -> None:
         found = [row for batch in batches for row in rows(batch)]
         assert len(found) == len(PAIRS)
         assert all(expected[ids] == heads for ids, heads in found)
-    kept = Store.write(tmp_path, PAIRS, both, 200, keep_text=True, annotations=(DependencyTree,))
+    kept = Store.write(tmp_path, PAIRS, both, 200, keep_text=True, annotations=(DependencyTree(),))
     assert kept.pairs(np.arange(len(kept))) == PAIRS
 
 
 def test_pairs_that_are_too_long_take_their_heads_along(tmp_path: Path) -> None:
     both = sides("bpe")
-    store = Store.write(tmp_path, PAIRS, both, 14, annotations=(DependencyTree,))
+    store = Store.write(tmp_path, PAIRS, both, 14, annotations=(DependencyTree(),))
     assert 0 < store.skipped < len(PAIRS)
     expected = expected_rows(both, PAIRS)
     found = [row for batch in by_length(store, 400) for row in rows(batch)]
@@ -291,17 +294,17 @@ def test_pairs_that_are_too_long_take_their_heads_along(tmp_path: Path) -> None:
 @pytest.mark.parametrize("longest", [200, 9])
 def test_sampled_cuts_have_heads_of_their_own(longest: int, tmp_path: Path) -> None:
     both = sides("bpe")
-    store = Store.write(tmp_path, PAIRS, both, 200, keep_text=True, annotations=(DependencyTree,))
+    store = Store.write(tmp_path, PAIRS, both, 200, keep_text=True, annotations=(DependencyTree(),))
     trees = {pair.source.text: pair.source.tree for pair in PAIRS}
     chosen = BatchSettings(tokens=400, window=100, max_length=longest)
     cuts = set()
-    for batch in an_epoch(Batches(store, chosen, both, 1, sampling=0.3)):
+    for batch in an_epoch(Batches(store, chosen, both, 1, 0.3, (DependencyTree(),))):
         for ids, heads in rows(batch):
             text = both.source.decode(ids)
             assert heads[-1] == ROOT
             assert all(head < len(ids) - 1 for head in heads)
             if longest == 200:
-                assert DependencyTree.of_words(heads[:-1]) == trees[text]
+                assert heads_of_words(heads[:-1]) == trees[text]
                 marks = [piece.startswith("\u2581") for piece in both.source.pieces(ids[:-1])]
                 assert marks == [head != INSIDE_WORD for head in heads[:-1]]
                 cuts.add(ids)
@@ -310,31 +313,35 @@ def test_sampled_cuts_have_heads_of_their_own(longest: int, tmp_path: Path) -> N
 
 def test_a_place_in_the_order_has_the_same_heads_again(tmp_path: Path) -> None:
     both = sides("bpe")
-    store = Store.write(tmp_path, PAIRS, both, 200, keep_text=True, annotations=(DependencyTree,))
+    store = Store.write(tmp_path, PAIRS, both, 200, keep_text=True, annotations=(DependencyTree(),))
     chosen = BatchSettings(tokens=300, window=100)
     for sampling in (0.0, 0.3):
-        batches = Batches(store, chosen, both, 1, sampling)
+        kinds = (DependencyTree(),)
+        batches = Batches(store, chosen, both, 1, sampling, kinds)
         whole = list(islice(batches.from_offset(Offset()), 12))
-        again = islice(Batches(store, chosen, both, 1, sampling).from_offset(whole[5][1]), 6)
+        again = islice(Batches(store, chosen, both, 1, sampling, kinds).from_offset(whole[5][1]), 6)
         for (expected, _), (found, _) in zip(whole[6:], again, strict=True):
             assert rows(expected) == rows(found)
 
 
 def test_without_heads_a_store_is_as_it_was(tmp_path: Path) -> None:
     both = sides("bpe")
-    Store.write(tmp_path / "with", PAIRS, both, 200, keep_text=True, annotations=(DependencyTree,))
+    Store.write(
+        tmp_path / "with", PAIRS, both, 200, keep_text=True, annotations=(DependencyTree(),)
+    )
     store = Store.write(tmp_path / "without", PAIRS, both, 200, keep_text=True)
     assert not store.annotations
     assert not next(by_length(store, 400)).source.annotations
     assert '"tree"' not in (tmp_path / "without" / "meta.json").read_text()
     plain = {path.name: path.read_bytes() for path in (tmp_path / "without").iterdir()}
     more = {path.name: path.read_bytes() for path in (tmp_path / "with").iterdir()}
-    assert more.keys() - plain.keys() == {"source.tree", "source.tree.offsets"}
+    names = {f"source.tree{part}{end}" for part in ("", ".text") for end in ("", ".offsets")}
+    assert more.keys() - plain.keys() == names
     assert all(more[name] == data for name, data in plain.items() if name != "meta.json")
 
 
 def test_damaged_heads_do_not_open(tmp_path: Path) -> None:
-    Store.write(tmp_path, PAIRS, sides("bpe"), 200, annotations=(DependencyTree,))
+    Store.write(tmp_path, PAIRS, sides("bpe"), 200, annotations=(DependencyTree(),))
     path = tmp_path / "source.tree"
     whole = path.read_bytes()
     path.write_bytes(whole[:-2])
@@ -349,8 +356,11 @@ def test_damaged_heads_do_not_open(tmp_path: Path) -> None:
 
 
 def test_rows_of_a_batch_keep_their_heads() -> None:
-    rows = [Row([5, 6, 7], {"tree": [ROOT, 0, -2]}), Row([8], {"tree": [ROOT]})]
-    source = Padded.of_rows([*rows, Row([9, 9], {"tree": [1, ROOT]})])
+    trees = [whole([ROOT, 0, -2]), whole([ROOT]), whole([1, ROOT])]
+    ids = [5, 6, 7], [8], [9, 9]
+    source = Padded.of_rows(
+        [Row(*each) for each in zip(ids, ({"tree": t} for t in trees), strict=True)]
+    )
     assert source.values.tolist() == [[5, 6, 7, EOS], [8, EOS, 0, 0], [9, 9, EOS, 0]]
     tree = source.annotations["tree"]
     assert tree.tolist() == [[-1, 0, -2, -1], [-1, -1, -1, -1], [1, -1, -1, -1]]
@@ -367,13 +377,14 @@ def test_rows_of_a_batch_keep_their_heads() -> None:
 def test_forests_of_many_words_are_checked_in_linear_time() -> None:
     """A chain of heads as long as the line; going up from each word anew would take for ever."""
     count = 100_000
-    DependencyTree.check(range(count), count, "here")
+    text = "w " * count
+    DependencyTree().check(Line(text, tuple(range(count))), "here")
     order = list(range(1, count + 1))
     random.Random(1).shuffle(order)
     heads = [0] * count
     for below, above in pairwise(order):
         heads[below - 1] = above
-    DependencyTree.check(heads, count, "here")
+    DependencyTree().check(Line(text, tuple(heads)), "here")
 
 
 def test_words_of_a_line_of_spaces_are_found_in_one_pass() -> None:

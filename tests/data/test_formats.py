@@ -116,7 +116,7 @@ def test_csv_of_other_delimiters(mark: str, tmp_path: Path) -> None:
     [
         ("id,en,de\n1,a,b\n", None, "a.csv:1 has 3 columns (id, en, de): choose source and target"),
         ("id,en,de\n1,a,b\n", "en,sv", "a.csv:1 has no column 'sv': its columns are id, en, de"),
-        ("en,de\na,b\na\n", "en,de", "a.csv:3 has 1 columns, but the first row has 2"),
+        ("en,de\na,b\na\n", "en,de", "a.csv:3 has 1 column, but the first row has 2"),
         ('en,de\na,b\n"x\ny,c\n', "en,de", "a.csv:3 is not valid CSV (unexpected end of data)"),
         ('en,de\n"a"b,c\n', "en,de", "a.csv:2 is not valid CSV"),
         ("en,de\na\0,b\n", "en,de", "a.csv:2 has a NUL"),

@@ -13,9 +13,10 @@ import pretend  # before regard: it replaces torch.inference_mode
 import torch
 from torch import Tensor
 
-from regard.data.annotations import ROOT
+from regard.data.annotations import ROOT, whole
 from regard.data.batch import Batch, Padded, Row
 from regard.models import Architecture
+from regard.models.base import EncoderDecoder
 from regard.nn.fast.prepare import prepare_for_search
 from regard.nn.probe import capture
 from regard.nn.recurrent import Cell, CellState, GRUCell, LSTMCell, TanhCell
@@ -42,8 +43,10 @@ def step_by_step(cell: Cell, x: Tensor, state: CellState) -> tuple[Tensor, CellS
     return torch.stack(written, dim=1), state
 
 
-def some_batch(annotations: Any) -> Batch:
-    trees = [{"tree": tree} for tree in TREES] if annotations else [{}, {}, {}]
+def some_batch(config: Any) -> Batch:
+    if config.writes != "text" or config.kind == "nonautoregressive":
+        return config.example(rows=3, seed=1)
+    trees = [{"tree": whole(tree)} for tree in TREES] if config.annotations else [{}, {}, {}]
     source = [Row(ids, tree) for ids, tree in zip(ROWS, trees, strict=True)]
     target = [Row(ids) for ids in ([15, 16, 17], [18, 19, 20, 21, 22], [23])]
     return Batch(Padded.of_rows(source), Padded.of_rows(target))
@@ -66,11 +69,12 @@ def everything(model: Any, batch: Batch, prefix: Padded) -> tuple[list[Tensor], 
     with capture(model) as weights:
         numbers.append(model.log_probabilities(batch))
     numbers += [each for passes in weights.values() for each in passes]
+    one_pass = not isinstance(model, EncoderDecoder)
     found = [
         each.generate(batch.source, search, given)
         for each in (model, prepare_for_search(model))
-        for search in SEARCHES
-        for given in (None, prefix)
+        for search in (SEARCHES[:2] if one_pass else SEARCHES)
+        for given in ((None,) if one_pass else (None, prefix))
     ]
     choices = [[[each.tokens for each in best] for best in sentences] for sentences in found]
     return [number.detach().cpu() for number in numbers], choices
@@ -80,7 +84,7 @@ def check(config: Any) -> None:
     torch.manual_seed(3)
     model = config.build(SIZE, SIZE)
     other = deepcopy(model)
-    batch, prefix = some_batch(config.annotations), Padded.of([[30, 31], [32], []])
+    batch, prefix = some_batch(config), Padded.of([[30, 31], [32], []])
     expected_numbers, expected_choices = everything(model, batch, prefix)
     kernels = {kind: kind.run for kind in (TanhCell, GRUCell, LSTMCell)}
     for kind in kernels:

@@ -116,7 +116,7 @@ def test_trees_that_do_not_fit_are_refused_in_a_sentence(
     )
     assert found == expected
     wrong = [*pairs, (Line("one two", (0,)), "eins zwei")]
-    with pytest.raises(UsageError, match="Line 21 has 1 heads, but its source has 2 words"):
+    with pytest.raises(UsageError, match="Line 21 has 1 head, but its source has 2 words"):
         list(align(regard.load(trees / "run"), wrong, AttentionHeads(), "argmax"))
 
 

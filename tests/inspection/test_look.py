@@ -90,7 +90,9 @@ def test_heads_that_do_not_fit_are_refused_in_a_sentence() -> None:
 @pytest.mark.parametrize("config", MEMBERS)
 def test_the_weights_are_those_of_the_search(config: Any) -> None:
     """Greedy search step by step, captured, against the one pass of a look."""
-    predictor = untrained(config, Beam(beam=1))
+    if config.signature:
+        pytest.skip("what this model writes is changed afterwards")
+    predictor = untrained(config, Beam(beam=1).quick())
     found = look(predictor, line_for(predictor))
     with capture(predictor.model) as steps:
         predictor(line_for(predictor))

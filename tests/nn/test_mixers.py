@@ -415,8 +415,8 @@ def test_scores_can_be_left_unscaled() -> None:
         ({"mixers": ["full", "linformer"], "position": "alibi"}, "and a linformer mixer never"),
         ({"decoder_mixers": ["linear"], "position": "rotary"}, "rotary positions compare"),
         ({"mixers": ["full"] * 5}, "5 mixers are more than the 4 layers"),
-        ({"mixers": []}, "at least 1 item"),
-        ({"mixers": ["fool"]}, "Input should be"),
+        ({"mixers": []}, "'mixers' cannot be .*: give a list of length 1 or more"),
+        ({"mixers": ["fool"]}, "cannot be 'fool': choose one of none, full, window"),
         ({"mixing": {"blocks": 3}}, "Did you mean 'mixing.block'|Did you mean 'block'"),
     ],
 )

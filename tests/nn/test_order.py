@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from regard.data.annotations import ROOT
+from regard.data.annotations import ROOT, whole
 from regard.data.batch import Padded, Row
 from regard.errors import RegardError
 from regard.models.transformer import TransformerConfig
@@ -19,7 +19,7 @@ def encode(*heads: list[int] | None, position: str = "syntax") -> torch.Tensor:
     torch.manual_seed(0)
     config = TransformerConfig(layers=1, width=16, inner=24, heads=2, dropout=0)
     model = config.changed(position=position).build(20, 20).eval()
-    rows = [Row(WORDS, {} if tree is None else {"tree": tree}) for tree in heads]
+    rows = [Row(WORDS, {} if tree is None else {"tree": whole(tree)}) for tree in heads]
     with torch.no_grad():
         output: torch.Tensor = model.encoder(Padded.of_rows(rows)).output
     return output

@@ -8,7 +8,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from regard.data.annotations import ROOT
+from regard.data.annotations import ROOT, whole
 from regard.data.batch import Batch, Padded, Row
 from regard.models.base import EncoderDecoder
 from regard.models.ensemble import EnsembleConfig
@@ -64,7 +64,9 @@ def test_the_given_model_is_left_untouched(
 def test_every_kind_of_attention_weighs_as_before(config: TransformerConfig) -> None:
     torch.manual_seed(0)
     model = config.build(50, 50).eval()
-    trees = [{"tree": [1, ROOT, 1]}, {"tree": [ROOT]}] if config.annotations else [{}, {}]
+    trees = (
+        [{"tree": whole([1, ROOT, 1])}, {"tree": whole([ROOT])}] if config.annotations else [{}, {}]
+    )
     ids = ([7, 8, 9], [4])
     source = Padded.of_rows([Row(each, tree) for each, tree in zip(ids, trees, strict=True)])
     batch = Batch(source, Padded.of([[5, 6, 2], [9, 8, 7, 2]]))

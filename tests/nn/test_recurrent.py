@@ -247,8 +247,8 @@ def test_a_target_known_in_advance_is_read_in_one_kernel(
         ({"input_feeding": True}, "input feeding needs attention=after"),
         ({"attention": "none", "input_feeding": True}, "input feeding needs attention=after"),
         ({"residual": True}, "residual connections need a second layer"),
-        ({"layers": 5}, "less than or equal to 4"),
-        ({"cell": "lstn"}, "'rnn', 'gru' or 'lstm'"),
+        ({"layers": 5}, "'layers' cannot be 5: give 4 or less"),
+        ({"cell": "lstn"}, "'cell' cannot be 'lstn': choose one of rnn, gru or lstm"),
     ],
 )
 def test_what_cannot_be_is_refused(settings: dict[str, Any], reason: str) -> None:

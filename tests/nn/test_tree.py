@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from regard.data.annotations import ROOT, DependencyTree
 from regard.data.batch import Padded, Row
+from regard.data.line import Line as Annotated
 from regard.nn.tree import tree_depths, tree_distances
 
 Line = tuple[list[int], list[list[int]]]
@@ -30,7 +31,7 @@ def lines(draw: st.DrawFn) -> Line:
 
 def padded(rows: list[Line]) -> Padded:
     ids = [[piece for word in words for piece in word] for _, words in rows]
-    trees = [DependencyTree.of_pieces(*row) for row in rows]
+    trees = [DependencyTree().of_pieces(Annotated("", tuple(h)), w) for h, w in rows]
     return Padded.of_rows(
         [Row(*each) for each in zip(ids, ({"tree": t} for t in trees), strict=True)]
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import signal
 import threading
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, get_args
 
@@ -25,11 +26,12 @@ from toy import (
 
 import regard
 import regard.training.checkpoint
-from regard.data.store import BatchSettings
+from regard.data.batch import Batch
+from regard.data.store import BatchSettings, by_length
 from regard.data.tokenizer import TokenizerSettings
 from regard.errors import Interrupted
 from regard.models import Architecture
-from regard.recipes import RECIPES, Config
+from regard.recipes import RECIPES, TARGET_KINDS, Config
 from regard.training.average import AverageSettings
 from regard.training.optimizers import OptimizerSettings
 from regard.training.settings import TrainingSettings
@@ -52,8 +54,11 @@ def with_dropout(model: Any) -> Any:
 
 def settings_for(model: Any, kind: str) -> Config:
     """Everything on that could make a difference: dropout, accumulation, averaging, sampling."""
+    target = TARGET_KINDS.get(model.writes)
     return Config(
-        tokenizer=TokenizerSettings(kind="bpe", vocabulary=300, sampling=0.2),
+        tokenizer=TokenizerSettings(
+            kind="bpe", vocabulary=300, sampling=0.2, target=target, joint=target is None
+        ),
         batch=BatchSettings(tokens=100, window=50),
         model=with_dropout(model),
         training=TrainingSettings(
@@ -64,7 +69,6 @@ def settings_for(model: Any, kind: str) -> Config:
             validate_every=4,
             validation_lines=4,
             save_every=4,
-            metric="loss" if model.kind == "language" else "bleu",
         ),
     )
 
@@ -80,6 +84,22 @@ def with_trees(corpus: Corpus, folder: Path) -> Corpus:
     return files
 
 
+def with_alignments(corpus: Corpus, folder: Path) -> Corpus:
+    """The files, and the links of each training pair: the words are turned round."""
+    lengths = [len(line.split()) for line in corpus["source"].read_text().splitlines()]
+    links = (" ".join(f"{i}-{n - 1 - i}" for i in range(n)) for n in lengths)
+    return {**corpus, "alignments": write_lines(folder / "alignments", links)}
+
+
+def with_labels(corpus: Corpus, folder: Path) -> Corpus:
+    """The files, with the first word of each target as its label."""
+    files = dict(corpus)
+    for name in ("target", "valid_target"):
+        lines = corpus[name].read_text().splitlines()
+        files[name] = write_lines(folder / name, (line.split()[0] for line in lines))
+    return files
+
+
 @pytest.mark.parametrize(("model", "kind"), MEMBERS)
 def test_resumed_equals_undisturbed_for_every_architecture(
     model: Any, kind: str, tmp_path: Path, corpus: Corpus, monkeypatch: pytest.MonkeyPatch
@@ -88,8 +108,13 @@ def test_resumed_equals_undisturbed_for_every_architecture(
     monkeypatch.setitem(RECIPES, "miniature", lambda: config)
     sides = ("source", "target") if config.reads_source else ("target",)
     files = {name: path for name, path in corpus.items() if name.endswith(sides)}
-    if config.annotations:
+    options = [kind.option for kind in config.annotations]
+    if "trees" in options:
         files = with_trees(files, tmp_path)
+    if "alignments" in options:
+        files = with_alignments(files, tmp_path)
+    if config.writes == "label":
+        files = with_labels(files, tmp_path)
 
     def train(name: str) -> None:
         regard.train("miniature", run=tmp_path / name, steps=10, quiet=True, **parallel(files))
@@ -179,13 +204,14 @@ def test_a_signal_in_the_middle_of_a_validation_ends_it_and_it_is_done_on_resumi
     train_small(tmp_path / "undisturbed", corpus, *settings)
     finished = []
 
-    def interrupted(*arguments: Any) -> float:
-        terminate()
-        finished.append("the validation continued")
-        return 0.0
+    def interrupted(*arguments: Any) -> Iterator[Batch]:
+        for batch in by_length(*arguments):
+            terminate()
+            yield batch
+            finished.append("the validation continued")
 
     with monkeypatch.context() as patch:
-        patch.setattr("regard.runs.validate.quick_score", interrupted)
+        patch.setattr("regard.runs.validate.by_length", interrupted)
         with pytest.raises(Interrupted):
             train_small(tmp_path / "broken", corpus, *settings)
     assert finished == []

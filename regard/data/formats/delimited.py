@@ -12,6 +12,7 @@ from typing import Optional
 from regard.data.formats.base import Columns, Format, Record, listed
 from regard.data.text import Bad, text_lines, usable
 from regard.errors import UsageError
+from regard.messages import counted
 
 _QUOTED = re.compile('"[^"]*"')
 _DELIMITERS = ",;\t"
@@ -28,8 +29,8 @@ class _Chosen:
     def sides(self, cells: list[str], where: str) -> tuple[str, str]:
         if len(cells) != self.width:
             raise UsageError(
-                f"{where} has {len(cells)} columns, but the first row has {self.width}: give every "
-                "row as many."
+                f"{where} has {counted(len(cells), 'column')}, but the first row has {self.width}: "
+                "give every row the same number of columns."
             )
         return cells[self.source], cells[self.target]
 
@@ -82,8 +83,8 @@ class Tsv(Format):
         if len(first) == 2:
             return _Chosen(0, 1, 2)
         raise UsageError(
-            f"{where} has {len(first)} columns: write source and target with one tab between them, "
-            "or choose two columns, such as --columns 1,2."
+            f"{where} has {counted(len(first), 'column')}: write source and target with one tab "
+            "between them, or choose two columns, such as --columns 1,2."
         )
 
 
@@ -111,8 +112,8 @@ class Csv(Format):
             return _choose(self.columns, header, self.reading.at(1))
         if len(header) != 2:
             raise UsageError(
-                f"{self.reading.at(1)} has {len(header)} columns ({listed(header)}): choose source "
-                "and target, such as --columns 1,2."
+                f"{self.reading.at(1)} has {counted(len(header), 'column')} ({listed(header)}): "
+                "choose source and target, such as --columns 1,2."
             )
         self.reading.note(
             f"The first row of {self.reading.path} was read as its header ({listed(header)})."

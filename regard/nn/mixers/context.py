@@ -22,11 +22,13 @@ class FullSequence:
     """A whole sequence, as an encoder reads it: real (B, S) is false at padding.
 
     Distances between positions follow from the line, unless `given_distance` (B, 1, S, S)
-    replaces them.
+    replaces them. In a sequence that is `blind`, full attention does not look at its own position,
+    unless that is the only one.
     """
 
     real: Tensor
     given_distance: Optional[Tensor] = None
+    blind: bool = False
     made: Made = field(default_factory=dict)
 
     def once(self, name: Hashable, make: Callable[[], Tensor]) -> Tensor:
@@ -37,8 +39,13 @@ class FullSequence:
 
     @cached_property
     def mask(self) -> Tensor:
-        """(B, 1, 1, S), added to scores to hide padding."""
-        return additive_mask(~self.real)[:, None, None]
+        """(B, 1, 1, S), or (B, 1, S, S) if blind, added to scores to hide padding."""
+        hidden = ~self.real[:, None, None]
+        if self.blind:
+            own = torch.eye(self.real.shape[1], dtype=torch.bool, device=self.real.device)
+            several = self.real.sum(dim=1) > 1
+            hidden = hidden | (own & several[:, None, None, None])
+        return additive_mask(hidden)
 
     @cached_property
     def distance(self) -> Tensor:

@@ -27,6 +27,8 @@ class Linformer(Mixer):
     not sum to one.
     """
 
+    normalised = False
+
     def __init__(
         self, heads: int, looks: Looks, scaled: bool, projected: int, length: int, sharing: Sharing
     ) -> None:

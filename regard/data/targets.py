@@ -1,0 +1,58 @@
+"""What a target may be, by what a model writes: as many tags as words, a known label, indices of
+source words."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+
+from regard.data.batch import UNKNOWN, Row
+from regard.data.line import Line, Pair
+from regard.errors import UsageError
+from regard.metrics.table import Writes
+
+CLOSED: tuple[Writes, ...] = ("tags", "label")
+"""What is written from a fixed set, so that nothing may be unknown."""
+
+Where = Callable[[int], str]
+"""The place of a target, such as its file and line, given its line number."""
+
+_INDEX = re.compile(r"[1-9][0-9]{0,8}")
+_SHOWN = 40
+
+
+def check_target(writes: Writes, pair: Pair, where: str) -> None:
+    """Refuse a target that cannot be that of its source."""
+    if writes == "tags":
+        words, tags = (len(text.split()) for text in pair.texts)
+        if words != tags:
+            raise UsageError(
+                f"{where} has {tags:,} tags, but its source has {words:,} words: give one tag for "
+                "each word between spaces."
+            )
+    elif writes == "indices":
+        words = len(pair.source.text.split())
+        for index in pair.target.text.split():
+            if not (_INDEX.fullmatch(index) and int(index) <= words):
+                raise UsageError(
+                    f"{where} has '{index[:_SHOWN]}', but its source has {words:,} words: write "
+                    "indices of source words, counted from 1."
+                )
+
+
+def refuse_unseen(
+    writes: Writes, rows: Iterable[Row], targets: Iterable[tuple[int, Line]], where: Where
+) -> None:
+    """Refuse tags and labels that training has not seen, in targets with their line numbers."""
+    if writes not in CLOSED:
+        return
+    for row, (number, line) in zip(rows, targets, strict=True):
+        if UNKNOWN in row.ids:
+            unseen = line.text.strip()
+            if writes == "tags":
+                unseen = line.text.split()[list(row.ids).index(UNKNOWN)]
+            what = "tag" if writes == "tags" else "label"
+            raise UsageError(
+                f"{where(number)} has the {what} '{unseen[:_SHOWN]}', which the training data does "
+                "not have: correct it, or train with it."
+            )

@@ -1,0 +1,120 @@
+"""Sequence-level distillation (Kim & Rush 2016, arXiv 1606.07947): a teacher's translations of the
+training source become the targets that a student learns from."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterable, Sequence
+from itertools import zip_longest
+from pathlib import Path
+from typing import Optional
+
+from regard.data.corpus import read_lines
+from regard.data.line import Line
+from regard.data.parallel import Parallel, PathLike, paths_of
+from regard.data.text import read_plain
+from regard.errors import UsageError
+from regard.metrics.base import Score
+from regard.metrics.table import metrics_for
+from regard.metrics.text import TextMetrics
+from regard.processes.limit import worker_count
+from regard.runs.folder import Run
+from regard.runs.identity import weights_digest
+from regard.runs.load import load_predictor
+from regard.runs.resumable import CHUNK, write_resumably
+from regard.search.base import Search
+from regard.terminal import Count, uncounted
+
+Say = Callable[[str], None]
+
+
+def distill(
+    teacher: PathLike,
+    data: Parallel,
+    *,
+    output: PathLike,
+    search: Optional[Search] = None,
+    workers: Optional[int] = None,
+    say: Say = print,
+    count: Count = uncounted,
+) -> Optional[Score]:
+    """Write the teacher's translation of each source line to a file, in order; empty lines stay.
+
+    The same call continues what was stopped. With a target, the score of the translations against
+    it is returned. `count` is told how many more lines are done.
+    """
+    run = Run.open(Path(teacher))
+    if not run.config.reads_source:
+        raise UsageError("A language model reads no source: give a run that translates.")
+    if len(paths_of(data.source)) != 1 or len(paths_of(data.target)) > 1 or data.pairs is not None:
+        raise UsageError("Give the text to translate as one --source, one sentence per line.")
+    data.check_read_by(run.config.annotations)
+    digest = _check(data)
+    translate_file(run, data, digest, Path(output), search, workers, say, count)
+    return None if data.target is None else _score(run, data, Path(output))
+
+
+def translate_file(
+    run: Run,
+    data: Parallel,
+    digest: str,
+    output: Path,
+    search: Optional[Search],
+    workers: Optional[int],
+    say: Say,
+    count: Count,
+) -> None:
+    """Translate the source line by line, resumably. Each chunk is translated by itself, with the
+    same batches wherever the work was stopped."""
+    predictor = load_predictor(run, search, workers=worker_count(workers), say=say)
+    identity = {
+        "weights": weights_digest(run, say),
+        "source": digest,
+        "search": predictor.search.model_dump(mode="json"),
+        "workers": predictor.workers,
+        "chunk": CHUNK,
+    }
+
+    def work(lines: Sequence[Line]) -> Iterable[str]:
+        return predictor(list(lines))
+
+    write_resumably(output, identity, _lines(data), work, count)
+    predictor.report_truncated(say)
+
+
+def _lines(data: Parallel) -> Iterable[Line]:
+    return read_lines(paths_of(data.source)[0], data.beside())
+
+
+def _check(data: Parallel) -> str:
+    """Read everything once, so that nothing is wrong halfway; the hash of what is translated."""
+    digest = hashlib.sha256()
+    targets = read_plain(paths_of(data.target)[0]) if data.target is not None else None
+    number = 0
+    for number, (line, target) in enumerate(zip_longest(_lines(data), targets or ()), 1):
+        if line is None or (targets is not None and target is None):
+            shorter, longer = data.source, data.target
+            if line is not None:
+                shorter, longer = longer, shorter
+            raise UsageError(
+                f"{shorter} ends before line {number:,} of {longer}: line n of one must belong "
+                "to line n of the other."
+            )
+        digest.update(repr(tuple(line)).encode())
+    if not number:
+        raise UsageError(f"{data.source} is empty: give a file with one sentence per line.")
+    return digest.hexdigest()
+
+
+def _score(run: Run, data: Parallel, output: Path) -> Score:
+    """The main metric of the teacher's translations, where there is something to translate."""
+    references = read_plain(paths_of(data.target)[0])
+    lines = zip(_lines(data), read_plain(output), references, strict=True)
+    kept = [
+        (line.text, found, target)
+        for line, found, target in lines
+        if line.text.strip() and target.strip()
+    ]
+    sources, outputs, targets = zip(*kept, strict=True) if kept else ((), (), ())
+    metric = metrics_for(run.config.writes, TextMetrics(bootstrap=0), targets)[0]
+    return metric.score(sources, outputs, targets)

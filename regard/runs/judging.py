@@ -1,0 +1,237 @@
+"""Judges that are runs: loading them, finding their weights, and keeping these with a run."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Optional, get_args
+
+from regard.data.doctor import Profile, refuse_swapped
+from regard.data.line import Pair
+from regard.data.parallel import Parallel, PathLike
+from regard.errors import UsageError
+from regard.judge import Judge, JudgedPredictor, Reads, Translator, Tuned, Weights, tune
+from regard.metrics.table import metrics_for
+from regard.metrics.text import TextMetrics
+from regard.predict import Predictor
+from regard.processes.cores import cores
+from regard.runs.folder import Run
+from regard.runs.identity import weights_digest
+from regard.runs.load import load_predictor
+from regard.runs.test_set import read_test_set
+from regard.search.base import Search
+from regard.search.options import SearchOptions
+
+JUDGED_BEAM = 20
+"""Candidates per line, unless another beam is asked for."""
+
+TUNED = "tuned"
+OWN = "own"
+
+Say = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class JudgeRun:
+    """A run that judges, as it is asked for: KIND=RUN:WEIGHT."""
+
+    reads: Reads
+    path: Path
+    weight: Optional[float] = None
+
+    def __str__(self) -> str:
+        return f"{self.reads}={self.path}" + ("" if self.weight is None else f":{self.weight:g}")
+
+    def load(self, say: Say) -> Judge:
+        run = Run.open(self.path)
+        if run.config.annotations and self.reads != "pair":
+            kinds = " and ".join(kind.description for kind in run.config.annotations)
+            raise UsageError(f"{self.path} reads {kinds}, which a {self.reads} judge is not given.")
+        return Judge(self.reads, load_predictor(run, say=say))
+
+
+@dataclass(frozen=True)
+class Asked:
+    """Judges and the weights of everything."""
+
+    runs: tuple[JudgeRun, ...]
+    own: float = 1.0
+    length_penalty: Optional[float] = None  # None: that of the search
+    beam: int = JUDGED_BEAM
+
+    @staticmethod
+    def of(run: Run, judges: Sequence[str]) -> Asked:
+        """From KIND=RUN:WEIGHT and own=WEIGHT, or `tuned` for what is kept with the run."""
+        if TUNED in judges:
+            if len(judges) > 1:
+                raise UsageError(
+                    "--judge tuned takes the judges kept with the run: remove the others."
+                )
+            return _stored(run)
+        asked = Asked(())
+        for text in judges:
+            kind, _, value = text.partition("=")
+            if kind == OWN:
+                asked = replace(asked, own=_number(value, text))
+            else:
+                asked = replace(asked, runs=(*asked.runs, _judge_run(kind, value, text)))
+        if not asked.runs:
+            raise UsageError("Give at least one judge, such as --judge channel=RUN:0.5.")
+        return asked
+
+    def weights(self, search: Search) -> Weights:
+        """The weights of what this search finds; each judge must have one."""
+        given = [each.weight for each in self.runs if each.weight is not None]
+        if len(given) < len(self.runs):
+            missing = next(each for each in self.runs if each.weight is None)
+            raise UsageError(
+                f"The judge {missing} has no weight: write {missing}:0.5, or find weights with "
+                "'regard judge'."
+            )
+        tuned = self.length_penalty
+        penalty = search.length_exponent if tuned is None else tuned
+        return Weights(tuple(given), self.own, penalty)
+
+    @property
+    def signature(self) -> str:
+        """What to add to the signature of a score."""
+        judges = "+".join(f"{each.reads}*{each.weight:g}" for each in self.runs)
+        return f"judges:own*{self.own:g}+{judges}"
+
+
+def _judge_run(kind: str, value: str, text: str) -> JudgeRun:
+    if kind not in get_args(Reads) or not value:
+        kinds = ", ".join(f"{each}=RUN:WEIGHT" for each in get_args(Reads))
+        raise UsageError(f"'{text}' is not a judge: write {kinds}, own=WEIGHT or tuned.")
+    reads: Reads = next(each for each in get_args(Reads) if each == kind)
+    before, colon, weight = value.rpartition(":")
+    if not colon or Run.exists(Path(value)):
+        return JudgeRun(reads, Path(value))
+    return JudgeRun(reads, Path(before), _number(weight, text))
+
+
+def _number(text: str, where: str) -> float:
+    try:
+        number = float(text)
+    except ValueError:
+        number = float("nan")
+    if not abs(number) < 1e6:
+        raise UsageError(f"The weight in '{where}' is not a number: write one such as 0.5.")
+    return number
+
+
+def judged_search(
+    run: Run, search: Optional[Search], judges: Optional[Sequence[str]]
+) -> Optional[Search]:
+    """The search with all its candidates, if there are judges to choose among them."""
+    if not judges:
+        return search
+    wide = search or run.config.search.changed(beam=Asked.of(run, judges).beam)
+    if wide.candidates < 2:
+        raise UsageError("Judges choose among several candidates: give a larger --beam.")
+    return wide.all_found()
+
+
+def asked_search(run: Run, asked: SearchOptions, judges: Optional[Sequence[str]]) -> Search:
+    """The search of a run as a person asked for it, wider if judges need it."""
+    if judges and asked.beam is None and not asked.sample:
+        asked = replace(asked, beam=max(asked.best, Asked.of(run, judges).beam))
+    search = asked.search(run.config.search)
+    return judged_search(run, search, judges) or search
+
+
+def with_judges(
+    run: Run,
+    predictor: Predictor,
+    judges: Optional[Sequence[str]],
+    say: Say = print,
+) -> Translator:
+    """The predictor itself, or ranked by judges. Its search must be that of `judged_search`."""
+    if not judges:
+        return predictor
+    asked = Asked.of(run, judges)
+    weights = asked.weights(predictor.search)
+    return JudgedPredictor(predictor, [each.load(say) for each in asked.runs], weights)
+
+
+def tune_judges(
+    run: PathLike,
+    judges: Sequence[str],
+    data: Optional[Parallel] = None,
+    *,
+    beam: int = JUDGED_BEAM,
+    trials: int = 1000,
+    seed: int = 1,
+    say: Say = print,
+) -> Tuned:
+    """Find the weights of judges on pairs that were not trained on, and keep them with the run.
+
+    Without files the validation data of the run is used. The metric is the main one of what the
+    run writes.
+    """
+    experiment = Run.open(Path(run))
+    if not experiment.config.reads_source:
+        raise UsageError("A language model has no translations to judge: give another run.")
+    asked = Asked.of(experiment, judges)
+    given = read_test_set(experiment, data, say)
+    for each in asked.runs:
+        if each.reads == "channel":
+            swapped = (Pair(pair.number, pair.target, pair.source) for pair in given.pairs)
+            profile = Profile.from_json(Run.open(each.path).facts("data").get("profile", {}))
+            refuse_swapped(profile, swapped, f"these pairs, read by the channel {each.path},")
+    search = judged_search(experiment, experiment.config.search.changed(beam=beam), judges)
+    predictor = load_predictor(experiment, search, workers=cores(), say=say)
+    none = Weights((0.0,) * len(asked.runs), asked.own, experiment.config.search.length_penalty)
+    panel = JudgedPredictor(predictor, [each.load(say) for each in asked.runs], none)
+    metric = metrics_for(experiment.config.writes, TextMetrics(bootstrap=0), given.references)[0]
+    texts = [line.text for line in given.sources]
+    found = tune(panel.judge(given.sources), texts, given.references, metric, none, trials, seed)
+    _store(experiment, asked, found, beam, f"{metric.label} [{metric.signature(0)}]")
+    return found
+
+
+def _store(run: Run, asked: Asked, found: Tuned, beam: int, metric: str) -> None:
+    """Paths are relative to the run, so that a folder of runs can be moved."""
+    kept: list[dict[str, Any]] = [
+        {
+            "reads": each.reads,
+            "run": os.path.relpath(each.path, run.path),
+            "weights": weights_digest(Run.open(each.path)),
+            "weight": weight,
+        }
+        for each, weight in zip(asked.runs, found.weights.judges, strict=True)
+    ]
+    run.save_facts(
+        "judges",
+        {
+            "judges": kept,
+            "own": found.weights.own,
+            "length_penalty": found.weights.length_penalty,
+            "beam": beam,
+            "metric": metric,
+            "value": found.value,
+            "alone": found.alone,
+        },
+    )
+
+
+def _stored(run: Run) -> Asked:
+    facts = run.facts("judges")
+    if not facts:
+        raise UsageError(f"{run.path} has no tuned judges: find weights with 'regard judge'.")
+    judges = []
+    try:
+        for each in facts["judges"]:
+            path = Path(os.path.normpath(run.path / each["run"]))
+            if weights_digest(Run.open(path)) != each["weights"]:
+                raise UsageError(f"{path} has changed: find weights again with 'regard judge'.")
+            judges.append(JudgeRun(each["reads"], path, float(each["weight"])))
+        own, penalty = float(facts["own"]), float(facts["length_penalty"])
+        return Asked(tuple(judges), own, penalty, int(facts["beam"]))
+    except (KeyError, TypeError, ValueError):
+        raise UsageError(
+            f"{run.path / 'judges.json'} is corrupt or not written by regard: find weights again "
+            "with 'regard judge'."
+        ) from None

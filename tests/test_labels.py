@@ -1,0 +1,207 @@
+"""Tags, labels and answers through every command: trained, printed, scored, compared, refused."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+from toy import some_lines, write_lines
+
+import regard
+from regard.cli import main
+from regard.runs.folder import Run
+
+SMALL = [
+    *("tokenizer.kind=word", "tokenizer.sampling=0", "batch.tokens=256", "model.dropout=0"),
+    *("training.validate_every=1000", "training.processes=1", "training.optimizer.warmup=5"),
+]
+TAGGER = [*SMALL, "model.width=16", "model.layers=1", "training.optimizer.rate=0.03"]
+
+
+def tags(line: str) -> str:
+    return " ".join(f"B-{word.upper()}" if "e" in word else "O" for word in line.split())
+
+
+def label(line: str) -> str:
+    return f"starts with {line[0]}"
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Files, two taggers and a classifier that have learned them."""
+    path = tmp_path_factory.mktemp("labels")
+    for part, count, seed in (("train", 300, 1), ("test", 40, 2)):
+        lines = some_lines(count, seed)
+        write_lines(path / f"{part}.text", lines)
+        write_lines(path / f"{part}.tags", map(tags, lines))
+        write_lines(path / f"{part}.label", map(label, lines))
+    for name, recipe, target, steps, settings in (
+        ("tagger", "tagger_rnn", "tags", 60, TAGGER),
+        ("untrained", "tagger_rnn", "tags", 1, TAGGER),
+        ("classifier", "classifier", "label", 60, [*TAGGER, "model.pooling=first"]),
+    ):
+        data = regard.Parallel(path / "train.text", path / f"train.{target}")
+        run = path / name
+        regard.train(recipe, data, run=run, steps=steps, settings=settings, quiet=True)
+    return path
+
+
+def command(capsys: pytest.CaptureFixture[str], *arguments: object) -> tuple[int, str, str]:
+    code = main([str(argument) for argument in arguments])
+    said = capsys.readouterr()
+    return code, said.out, said.err
+
+
+def test_every_line_gets_its_tags_or_its_label(
+    folder: Path, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    given = write_lines(tmp_path / "some", ["ant bee", "", "eel  cat"])
+    code, out, _ = command(capsys, "translate", folder / "tagger", "--input", given)
+    assert (code, out) == (0, "O B-BEE\n\nB-EEL O\n")
+    code, out, _ = command(capsys, "translate", folder / "classifier", "--input", given)
+    assert out == "starts with a\n\nstarts with e\n"
+    code, out, _ = command(
+        capsys, "translate", folder / "classifier", "--input", given, "--best", 3
+    )
+    rows = [line.split("\t") for line in out.splitlines() if line.count("\t") == 2]
+    assert rows[0] == ["0", rows[0][1], "starts with a"]
+    assert len(rows) == 7  # an empty line has one empty target
+    scores = [float(row[1]) for row in rows[:3]]
+    assert scores == sorted(scores, reverse=True)
+
+
+def test_scores_of_tags_and_labels(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    files = ("--source", folder / "test.text", "--target", folder / "test.tags")
+    code, out, _ = command(capsys, "evaluate", folder / "tagger", *files, "--json")
+    found = {each["name"]: each for each in json.loads(out)["scores"]}
+    assert (code, list(found)) == (0, ["accuracy", "span F1", "exact"])
+    assert found["accuracy"]["value"] == found["span F1"]["value"] == 100.0
+    assert "unit:word" in found["accuracy"]["signature"]
+    evaluated = regard.evaluate(
+        folder / "classifier", regard.Parallel(folder / "test.text", folder / "test.label")
+    )
+    assert [score.name for score in evaluated.scores] == ["accuracy", "macro F1"]
+    assert evaluated["accuracy"] == 100.0
+    code, out, _ = command(capsys, "compare", folder / "untrained", folder / "tagger", *files)
+    p_value = re.search(r"accuracy\t100\.00 .*p = ([0-9.]+)", out)
+    assert p_value is not None
+    assert float(p_value[1]) < 0.05
+    code, out, _ = command(capsys, "score", folder / "tagger", *files)
+    assert all(-5 < float(line) <= 0 for line in out.splitlines())
+    assert Run.open(folder / "tagger").config.metric == "tag_accuracy"
+
+
+REFUSED = {
+    ("translate", "--beam", "3"): "--beam has no effect with a model that writes tags",
+    ("translate", "--sample"): "--sample has no effect with a model that writes tags",
+    ("translate", "--prefix", "test.text"): "--prefix has no effect with a model that writes",
+    ("translate", "--shortlist", "4"): "--shortlist has no effect",
+    ("evaluate", "--lowercase"): "--lowercase has no effect",
+    ("evaluate", "--length-penalty", "0"): "--length-penalty has no effect",
+    ("look", "ant", "--beam", "2"): "--beam has no effect",
+}
+
+
+@pytest.mark.parametrize("arguments", REFUSED, ids=" ".join)
+def test_options_that_make_no_sense_are_refused(
+    folder: Path, arguments: tuple[str, ...], capsys: pytest.CaptureFixture[str]
+) -> None:
+    verb, *rest = arguments
+    code, _, said = command(capsys, verb, folder / "tagger", *rest)
+    assert code == 2
+    assert REFUSED[arguments] in said
+    assert said.count("\n") == 1
+
+
+def test_targets_that_do_not_fit_are_refused_with_file_and_line(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    source = write_lines(tmp_path / "a.text", ["ant bee", "cat"])
+    short = write_lines(tmp_path / "a.tags", ["O", "O"])
+    unseen = write_lines(tmp_path / "b.tags", ["O B-BEE", "B-NEW"])
+    for given, sentence in (
+        (short, "a.tags:1 has 1 tags, but its source has 2 words"),
+        (unseen, "b.tags:2 has the tag 'B-NEW', which the training data does not have"),
+    ):
+        for verb in ("evaluate", "score"):
+            code, _, said = command(
+                capsys, verb, folder / "tagger", "--source", source, "--target", given
+            )
+            assert code == 2
+            assert sentence in said
+    new = tmp_path / "new"
+    files = regard.Parallel(folder / "train.text", folder / "train.tags")
+    with pytest.raises(regard.UsageError, match=r"b\.tags:2 has the tag 'B-NEW'"):
+        regard.train(
+            "tagger_rnn", files, run=new, valid=regard.Parallel(source, unseen), settings=TAGGER
+        )
+    assert not new.exists()
+
+
+def test_settings_that_do_not_fit_are_refused(folder: Path, tmp_path: Path) -> None:
+    files = regard.Parallel(folder / "train.text", folder / "train.tags")
+    for recipe, setting, sentence in (
+        ("tagger", "tokenizer.target=line", "needs tokenizer.target=word"),
+        ("tagger", "tokenizer.joint=true", "needs tokenizer.joint=false"),
+        ("tagger", "training.metric=bleu", "is not validated by bleu"),
+        ("tiny", "training.metric=span_f1", "is not validated by span_f1"),
+        ("classifier", "tokenizer.kind=number", "read numbers go together"),
+        ("tagger_rnn", "model.kernel=3", "'kernel' is for cell=attention only"),
+        ("tagger", "model.kernel=2", "set an odd kernel"),
+    ):
+        with pytest.raises(regard.UsageError, match=sentence):
+            regard.train(recipe, files, run=tmp_path / "x", settings=[setting], quiet=True)
+
+
+def test_a_line_that_is_too_long_is_not_tagged_in_part(folder: Path) -> None:
+    tagger = regard.load(folder / "tagger")
+    tagger.length_limit = 3
+    assert tagger(["ant bee eel"]) == ["O B-BEE B-EEL"]
+    with pytest.raises(regard.UsageError, match="Line 2 has 4 pieces, more than the 3"):
+        tagger(["ant", "ant bee eel cat"])
+    classifier = regard.load(folder / "classifier")
+    classifier.length_limit = 3
+    assert classifier("ant bee eel cat") == "starts with a"
+
+
+def test_look_watch_and_info(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    page = tmp_path / "look.html"
+    code, out, _ = command(capsys, "look", folder / "classifier", "ant bee", "--output", page)
+    assert (code, out) == (0, "starts with a\n")
+    assert page.read_text().count("starts with") >= 1
+    assert command(capsys, "watch", folder / "tagger", "--output", tmp_path / "w.html")[0] == 0
+    assert '"snapshots":[{' in (tmp_path / "w.html").read_text()
+    assert "model: tagger" in command(capsys, "info", folder / "tagger")[1]
+    code, _, said = command(
+        capsys,
+        "align",
+        folder / "tagger",
+        "--source",
+        folder / "test.text",
+        "--target",
+        folder / "test.tags",
+    )
+    assert code == 2
+    assert "aligns nothing" in said
+
+
+def test_a_ladder_compares_what_is_written_alike(
+    folder: Path, tmp_path: Path, short_timings: None
+) -> None:
+    data = regard.Parallel(folder / "train.text", folder / "train.tags")
+    with pytest.raises(regard.UsageError, match="tiny writes text, but tagger writes tags"):
+        regard.ladder(["tagger", "tiny"], data, output=tmp_path / "no", steps=1)
+    found = regard.ladder(
+        ["one=tagger_rnn:model.layers=1", "two=tagger_rnn:model.layers=2"],
+        data,
+        output=tmp_path / "ladder",
+        test=regard.Parallel(folder / "test.text", folder / "test.tags"),
+        steps=2,
+        settings=[*SMALL, "model.width=16"],
+        quiet=True,
+    )
+    assert [result.measured.metric for result in found if result.measured] == ["accuracy"] * 2
