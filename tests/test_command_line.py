@@ -168,7 +168,7 @@ def completed(words: str, folder: Path) -> list[str]:
 
 def test_the_shell_completes_verbs_recipes_settings_and_runs_without_torch(folder: Path) -> None:
     assert completed("regard tr", folder) == ["train", "translate"]
-    assert completed("regard train t", folder) == ["tiny"]
+    assert completed("regard train ti", folder) == ["tiny"]
     assert completed("regard train tiny --set model.lay", folder) == ["model.layers="]
     assert completed("regard info ", folder) == ["run"]
     assert completed("regard info r", folder.parent)[:1] == []

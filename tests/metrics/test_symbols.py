@@ -49,7 +49,7 @@ def test_case_counts_unless_it_is_folded() -> None:
 
 def test_a_metric_chosen_for_training_judges_the_run() -> None:
     def names(chosen: str) -> list[str]:
-        return [metric.name for metric in metrics_for("text", TextMetrics(), chosen)]
+        return [metric.name for metric in metrics_for("text", TextMetrics(), [], chosen)]
 
     assert names("symbol_error") == ["symbol_error", "exact"]
     assert names("exact") == names("bleu") == names("loss") == ["bleu", "chrf", "ter", "exact"]
