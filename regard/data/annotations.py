@@ -380,7 +380,8 @@ def _check_tree(heads: Sequence[int], words: int, where: str) -> None:
     """A line may have several roots, since it may hold several sentences."""
     if len(heads) != words:
         raise UsageError(
-            f"{where} has {len(heads):,} heads, but its source has {words:,} words: give one "
+            f"{where} has {counted(len(heads), 'head')}, but its source has "
+            f"{counted(words, 'word')}: give one "
             "head for each word between spaces."
         )
     for word, head in enumerate(heads, 1):
