@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from regard.data.line import Line
 from regard.errors import UsageError
+from regard.messages import counted
 
 Values = NDArray[Any]
 """One value per piece: whole numbers (pieces,), or F numbers (pieces, F)."""
