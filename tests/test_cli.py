@@ -317,7 +317,7 @@ WRONG: dict[str, tuple[list[str], str]] = {
     "no steps": ([*BEGIN, "--steps", "0"], "--steps"),
     "half a step": ([*BEGIN, "--steps", "1.5"], "--steps"),
     "negative epochs": ([*BEGIN, *FILES, "--epochs", "-1"], "budget.epochs"),
-    "endless minutes": ([*BEGIN, *FILES, "--minutes", "inf"], "budget.minutes"),
+    "endless minutes": ([*BEGIN, *FILES, "--minutes", "inf"], "--minutes cannot be"),
     "unknown option": (["train", "tiny", "--stepz", "1"], "--stepz"),
     "unknown command": (["trian"], "trian"),
     "missing argument": (["translate"], "RUN"),
@@ -351,7 +351,7 @@ WRONG: dict[str, tuple[list[str], str]] = {
         ["evaluate", "ABLE", "--gold-reversed"],
         "--gold-reversed has no effect without --alignments; remove it.",
     ),
-    "unknown tokenization": (["evaluate", "ABLE", "--tokenize", "klingon"], "tokenize"),
+    "unknown tokenization": (["evaluate", "ABLE", "--tokenize", "klingon"], "--tokenize cannot be"),
 }
 SETTINGS = {
     "model.layer=2": "Did you mean 'layers'?",

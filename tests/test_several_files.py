@@ -75,8 +75,8 @@ def test_formats_may_be_mixed(tmp_path: Path) -> None:
 def test_what_does_not_belong_together_is_refused(files: dict[str, list[Path]]) -> None:
     source, target = files["source"], files["target"]
     for data, said in (
-        (Parallel(source, target[:1]), "--source is given 2 times but --target 1 times"),
-        (Parallel(source, target, trees=source[:1]), "--trees is given 1 times for 2 files"),
+        (Parallel(source, target[:1]), "--source is given 2 times but --target 1 time:"),
+        (Parallel(source, target, trees=source[:1]), "--trees is given 1 time for 2 files"),
         (Parallel(source[:1] * 2, target[:1] * 2), "is given twice: repeat its pairs"),
         (Parallel(source, target, weights="1"), "--weights needs one number"),
         (Parallel(source, target, weights="1,x"), "for each of the 2 files, such as 1,3"),

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from regard.data.line import Line
 from regard.errors import UsageError
+from regard.messages import counted
 
 Values = NDArray[Any]
 """One value per piece: whole numbers (pieces,), or F numbers (pieces, F)."""
@@ -380,14 +381,14 @@ def _check_tree(heads: Sequence[int], words: int, where: str) -> None:
     """A line may have several roots, since it may hold several sentences."""
     if len(heads) != words:
         raise UsageError(
-            f"{where} has {len(heads):,} heads, but its source has {words:,} words: give one "
-            "head for each word between spaces."
+            f"{where} has {counted(len(heads), 'head')}, but its source has "
+            f"{counted(words, 'word')}: give one head for each word between spaces."
         )
     for word, head in enumerate(heads, 1):
         if not 0 <= head <= words:
             raise UsageError(
-                f"{where} gives word {word} the head {head}, but its source has {words:,} "
-                "words: count them from 1, and write 0 for a root."
+                f"{where} gives word {word} the head {head}, but its source has "
+                f"{counted(words, 'word')}: count them from 1, and write 0 for a root."
             )
     if (word_in_cycle := _cycle(heads)) is not None:
         raise UsageError(
