@@ -61,7 +61,7 @@ def test_pairs_are_numbered_through_and_errors_name_their_file(tmp_path: Path) -
     assert f"3 of 7 pairs: empty (first at {tmp_path / 'a.tsv'}:2)" in report.sentences()[0]
     assert list(report.fingerprint) == [str(tmp_path / "a.tsv"), str(tmp_path / "b.tsv")]
     write_lines(tmp_path / "b.tsv", ["d\t4", "e"])
-    with pytest.raises(UsageError, match=r"b\.tsv:2 has 1 columns"):
+    with pytest.raises(UsageError, match=r"b\.tsv:2 has 1 column"):
         pairs.check()
 
 

@@ -24,6 +24,7 @@ def print_facts(facts: Mapping[str, Any]) -> None:
             "parameters": facts.get("parameters"),
             "vocabulary": facts.get("vocabulary"),
             "pairs": facts["pairs"],
+            **{"started from": facts[each] for each in ("started_from",) if each in facts},
             "trained": f"{facts['trained_to']:,} of {steps} steps",
             "best checkpoint": facts["used_checkpoint"] and f"step {facts['used_checkpoint']:,}",
             "last validation": {name: validation[name] for name in validation if name != "event"},
