@@ -23,7 +23,7 @@ from toy import SMALL, train_small, write_corpus
 import regard
 from regard.cli import VERBS, app, main
 from regard.cli.completion import recipe_names, setting_paths
-from regard.config import leaves, differences
+from regard.config import differences, leaves
 from regard.corpora.registry import CORPORA
 from regard.data.parallel import Parallel
 from regard.errors import UsageError
@@ -181,7 +181,7 @@ def completed(words: str, folder: Path) -> list[str]:
 
 def test_the_shell_completes_verbs_recipes_settings_and_runs_without_torch(folder: Path) -> None:
     assert completed("regard tr", folder) == ["train", "translate"]
-    assert completed("regard train t", folder) == ["tiny"]
+    assert completed("regard train ti", folder) == ["tiny"]
     assert completed("regard train tiny --set model.lay", folder) == ["model.layers="]
     assert completed("regard info ", folder) == ["run"]
     assert completed("regard info r", folder.parent)[:1] == []
