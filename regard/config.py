@@ -47,15 +47,13 @@ class Settings(BaseModel):
 S = TypeVar("S", bound=Settings)
 
 
-def check(kind: type[S], values: dict[str, Any], *, inside: str = "") -> S:
-    """Build settings from plain values; an error names the dotted path of the wrong one.
-
-    `inside` is the name of the setting that these are the settings of.
-    """
+def check(kind: type[S], values: dict[str, Any], *, options: bool = False) -> S:
+    """Build settings from plain values; an error names the dotted path of the wrong one, or its
+    option if the values were given as `options`."""
     try:
         return kind.model_validate_json(json.dumps(values))  # as JSON, which has no tuples
     except ValidationError as error:
-        raise UsageError(_explain(error, kind, inside)) from None
+        raise UsageError(_explain(error, kind, options)) from None
 
 
 def override(settings: S, assignments: Iterable[str]) -> S:
@@ -124,11 +122,11 @@ def leaves(values: dict[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]
             yield prefix + key, value
 
 
-def _explain(error: ValidationError, kind: type[Settings], inside: str = "") -> str:
+def _explain(error: ValidationError, kind: type[Settings], options: bool = False) -> str:
     """One sentence about the first error, in our own words: pydantic's name classes."""
     first = error.errors()[0]
     names, known = _walk(kind, first["loc"])
-    path, context = ".".join([inside, *names] if inside else names), first.get("ctx", {})
+    path, context = ".".join(names), first.get("ctx", {})
     if first["type"] == "extra_forbidden":
         return _no_setting(path, names[-1], known)
     if first["type"] == "union_tag_invalid":
@@ -140,8 +138,10 @@ def _explain(error: ValidationError, kind: type[Settings], inside: str = "") -> 
         return f"The setting '{path}' is missing: give it a value."
     if isinstance(first["input"], (dict, Settings)):
         settings = f"The settings of '{path}'" if path else "These settings"
+        settings = "These options" if options else settings
         return f"{settings} do not fit together: {_reason(first['type'], context)}."
-    return f"The setting '{path}' {refusal(error)}."
+    name = f"--{path.replace('_', '-')}" if options else f"The setting '{path}'"
+    return f"{name} {refusal(error)}."
 
 
 def refusal(error: ValidationError) -> str:
@@ -175,6 +175,8 @@ _REASONS = {
 def _reason(kind: str, context: Mapping[str, Any]) -> str:
     if kind == "value_error":
         return str(context["error"])
+    if kind == "literal_error" and " or " not in context["expected"]:
+        return f"it can only be {_plain(context['expected'])}"
     begins = (kind, kind.split("_")[0])
     sentence = next((_REASONS[each] for each in begins if each in _REASONS), "it does not fit here")
     return sentence.format_map({name: _plain(value) for name, value in context.items()})

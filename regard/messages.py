@@ -14,7 +14,7 @@ def unknown(kind: str, name: str, known: Iterable[str], full_name: str = "") -> 
     names = list(known)
     lower = {each.lower(): each for each in reversed(names)}
     close = difflib.get_close_matches(name.lower(), lower, n=1, cutoff=0.5)
-    advice = f"Did you mean '{lower[close[0]]}'?" if close else f"Choose one of {_list(names)}."
+    advice = f"Did you mean '{lower[close[0]]}'?" if close else _all(names)
     return f"There is no {kind} '{full_name or name}'. {advice}"
 
 
@@ -23,5 +23,7 @@ def counted(number: int, noun: str) -> str:
     return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
 
 
-def _list(names: list[str]) -> str:
-    return ", ".join(names) if names else "nothing: there are none here"
+def _all(names: list[str]) -> str:
+    if len(names) == 1:
+        return f"The only one is '{names[0]}'."
+    return f"Choose one of {', '.join(names)}." if names else "There are none here."

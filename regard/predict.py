@@ -176,8 +176,8 @@ class Predictor:
         for number, row in enumerate(rows, first):
             if len(row) > self.length_limit and self.model.writes in ("tags", "indices"):
                 raise UsageError(
-                    f"Line {number} has {len(row):,} pieces, more than the {self.length_limit:,} "
-                    "that are read: split it into several lines."
+                    f"Line {number} has {counted(len(row), 'piece')}, more than the "
+                    f"{self.length_limit:,} that are read: split it into several lines."
                 )
         self.truncated += sum(len(row) > self.length_limit for row in rows)
         return [row.truncated(self.length_limit) for row in rows]

@@ -125,6 +125,11 @@ class Config(Settings):
         return self.model.reads_source
 
     @property
+    def item(self) -> str:
+        """What the model learns from, as a noun: a pair, or a line of a language model."""
+        return "pair" if self.reads_source else "line"
+
+    @property
     def writes(self) -> Writes:
         """What the model writes, which decides the metrics it is judged by."""
         return self.model.writes

@@ -316,8 +316,8 @@ WRONG: dict[str, tuple[list[str], str]] = {
     "two budgets": ([*BEGIN, *FILES, "--steps", "1", "--epochs", "1"], "one budget only"),
     "no steps": ([*BEGIN, "--steps", "0"], "--steps"),
     "half a step": ([*BEGIN, "--steps", "1.5"], "--steps"),
-    "negative epochs": ([*BEGIN, *FILES, "--epochs", "-1"], "budget.epochs"),
-    "endless minutes": ([*BEGIN, *FILES, "--minutes", "inf"], "budget.minutes"),
+    "negative epochs": ([*BEGIN, *FILES, "--epochs", "-1"], "--epochs cannot be"),
+    "endless minutes": ([*BEGIN, *FILES, "--minutes", "inf"], "--minutes cannot be"),
     "unknown option": (["train", "tiny", "--stepz", "1"], "--stepz"),
     "unknown command": (["trian"], "trian"),
     "missing argument": (["translate"], "RUN"),
@@ -327,8 +327,14 @@ WRONG: dict[str, tuple[list[str], str]] = {
     "no such folder": (["translate", "ABLE", "--output", "nowhere/o"], "create it first"),
     "a folder for a file": (["translate", "ABLE", "--output", "."], "is a folder"),
     "no beam": (["translate", "ABLE", "--beam", "0"], "--beam"),
-    "no temperature": (["translate", "ABLE", "--sample", "--temperature", "0"], "temperature"),
-    "too much probability": (["translate", "ABLE", "--sample", "--top-p", "2"], "top_p"),
+    "no temperature": (
+        ["translate", "ABLE", "--sample", "--temperature", "0"],
+        "--temperature cannot be",
+    ),
+    "too much probability": (
+        ["translate", "ABLE", "--sample", "--top-p", "2"],
+        "--top-p cannot be",
+    ),
     "a seed without drawing": (["translate", "ABLE", "--seed", "5"], "--seed has no effect"),
     "top-p without drawing": (["translate", "ABLE", "--top-p", "0.5"], "--top-p has no effect"),
     "drawing with a beam": (
@@ -351,7 +357,7 @@ WRONG: dict[str, tuple[list[str], str]] = {
         ["evaluate", "ABLE", "--gold-reversed"],
         "--gold-reversed has no effect without --alignments; remove it.",
     ),
-    "unknown tokenization": (["evaluate", "ABLE", "--tokenize", "klingon"], "tokenize"),
+    "unknown tokenization": (["evaluate", "ABLE", "--tokenize", "klingon"], "--tokenize cannot be"),
 }
 SETTINGS = {
     "model.layer=2": "Did you mean 'layers'?",

@@ -62,7 +62,10 @@ def said(capsys: pytest.CaptureFixture[str], *arguments: Any, code: int = 2) -> 
         ("train --set", "Option '--set' requires an argument. See 'regard train --help'."),
         ("train teeny --run r", "There is no recipe 'teeny'. Did you mean 'tiny'?"),
         ("corpus gramar --output o", "There is no corpus 'gramar'. Did you mean 'grammar'?"),
-        ("train tiny --run r --log wandb", "There is no log 'wandb'. Choose one of tensorboard."),
+        (
+            "train tiny --run r --log wandb",
+            "There is no log 'wandb'. The only one is 'tensorboard'.",
+        ),
     ],
 )
 def test_wrong_use_is_answered_with_the_nearest_and_the_help_of_its_verb(
@@ -101,6 +104,16 @@ def test_what_is_said_about_any_value_of_any_option(option: tuple[str, str], val
         assert main(arguments) == 2
     assert len(answers) == 1
     assert_for_people(answers[0])
+
+
+@pytest.mark.parametrize("verb", sorted({verb for verb, _ in options()}))
+def test_the_help_names_no_types_and_cuts_no_sentence(
+    verb: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main([verb, "--help"]) == 0
+    assert not re.search(r"<(path|str|int|float|list)", capsys.readouterr().out)
+    assert main(["--help"]) == 0
+    assert not re.search(rf"^  {verb} .*\.\.\.$", capsys.readouterr().out, flags=re.MULTILINE)
 
 
 def test_the_help_and_the_page_of_corpus_name_every_corpus(

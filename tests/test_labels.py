@@ -122,7 +122,7 @@ def test_targets_that_do_not_fit_are_refused_with_file_and_line(
     short = write_lines(tmp_path / "a.tags", ["O", "O"])
     unseen = write_lines(tmp_path / "b.tags", ["O B-BEE", "B-NEW"])
     for given, sentence in (
-        (short, "a.tags:1 has 1 tags, but its source has 2 words"),
+        (short, "a.tags:1 has 1 tag, but its source has 2 words"),
         (unseen, "b.tags:2 has the tag 'B-NEW', which the training data does not have"),
     ):
         for verb in ("evaluate", "score"):
@@ -175,7 +175,7 @@ def test_look_watch_and_info(
     assert page.read_text().count("starts with") >= 1
     assert command(capsys, "watch", folder / "tagger", "--output", tmp_path / "w.html")[0] == 0
     assert '"snapshots":[{' in (tmp_path / "w.html").read_text()
-    assert re.search(r"^model +tagger$", command(capsys, "info", folder / "tagger")[1], re.M)
+    assert re.search(r"^model +tagger", command(capsys, "info", folder / "tagger")[1], re.MULTILINE)
     code, _, said = command(
         capsys,
         "align",

@@ -301,8 +301,10 @@ def test_what_was_measured_otherwise_is_measured_again(
 
 
 def test_other_settings_for_the_same_folder_are_refused(folder: Path) -> None:
-    with pytest.raises(UsageError, match="started with other settings"):
+    with pytest.raises(UsageError, match="started with other settings") as refused:
         again(folder, steps=41)
+    assert "another name for the variant" in str(refused.value)
+    assert "--more" not in str(refused.value)
 
 
 @pytest.fixture

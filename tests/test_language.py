@@ -295,7 +295,7 @@ def test_the_data_of_a_language_model_raises_no_false_alarm(
     assert "400" in said
     run = Run.open(tmp_path / "run")
     (note,) = run.facts("data")["notes"]
-    assert note.startswith("Held out 20 of 400 pairs")
+    assert note.startswith("Held out 20 of 400 lines")
     sides = run.tokenizers()
     assert sides.joint
     assert sides.target.size == 4 + len(WORDS)

@@ -133,6 +133,8 @@ def test_an_unknown_name_is_answered_with_the_nearest_or_all() -> None:
     all_of_them = "There is no recipe 'zzz'. Choose one of tiny, small, LSTM."
     assert unknown("recipe", "zzz", names) == all_of_them
     assert unknown("key", "x", names, "a.x").startswith("There is no key 'a.x'.")
+    only = "There is no log 'wandb'. The only one is 'tensorboard'."
+    assert unknown("log", "wandb", ["tensorboard"]) == only
 
 
 def test_one_and_many() -> None:

@@ -14,7 +14,16 @@ from typing import Any
 import pytest
 import toy
 from clocks import still_clock
-from toy import journal, saved_steps, strays, tensors, train_small, write_corpus, write_lines
+from toy import (
+    journal,
+    parallel,
+    saved_steps,
+    strays,
+    tensors,
+    train_small,
+    write_corpus,
+    write_lines,
+)
 
 import regard
 from regard.data.parallel import Parallel
@@ -69,6 +78,19 @@ def test_a_changed_config_is_refused_with_each_difference(run: Path, corpus: Cor
     assert "model.layers: was 1, now 2" in str(refused.value)
     assert "training.optimizer.rate: was 0.003, now 0.5" in str(refused.value)
     assert "budget.steps: was 8, now 9" in str(refused.value)
+
+
+def test_another_kind_of_model_is_named_without_its_settings(run: Path, corpus: Corpus) -> None:
+    with pytest.raises(UsageError, match="kind transformer, not recurrent") as refused:
+        regard.train("rnn_plain", run=run, steps=8, quiet=True, **parallel(corpus))
+    assert "model." not in str(refused.value)
+
+
+def test_a_larger_budget_for_a_finished_run_is_answered_with_more(
+    run: Path, corpus: Corpus
+) -> None:
+    with pytest.raises(UsageError, match=r"was 8, now 9\).*--more"):
+        train_small(run, corpus, steps=9)
 
 
 def test_another_kind_of_budget_is_refused_with_the_difference(run: Path, corpus: Corpus) -> None:

@@ -61,7 +61,7 @@ def test_pairs_are_numbered_through_and_errors_name_their_file(tmp_path: Path) -
     assert f"3 of 7 pairs: empty (first at {tmp_path / 'a.tsv'}:2)" in report.sentences()[0]
     assert list(report.fingerprint) == [str(tmp_path / "a.tsv"), str(tmp_path / "b.tsv")]
     write_lines(tmp_path / "b.tsv", ["d\t4", "e"])
-    with pytest.raises(UsageError, match=r"b\.tsv:2 has 1 columns"):
+    with pytest.raises(UsageError, match=r"b\.tsv:2 has 1 column"):
         pairs.check()
 
 
@@ -75,8 +75,8 @@ def test_formats_may_be_mixed(tmp_path: Path) -> None:
 def test_what_does_not_belong_together_is_refused(files: dict[str, list[Path]]) -> None:
     source, target = files["source"], files["target"]
     for data, said in (
-        (Parallel(source, target[:1]), "--source is given 2 times but --target 1 times"),
-        (Parallel(source, target, trees=source[:1]), "--trees is given 1 times for 2 files"),
+        (Parallel(source, target[:1]), "--source is given 2 times but --target 1 time:"),
+        (Parallel(source, target, trees=source[:1]), "--trees is given 1 time for 2 files"),
         (Parallel(source[:1] * 2, target[:1] * 2), "is given twice: repeat its pairs"),
         (Parallel(source, target, weights="1"), "--weights needs one number"),
         (Parallel(source, target, weights="1,x"), "for each of the 2 files, such as 1,3"),

@@ -9,6 +9,7 @@ from typing import Annotated, Optional
 import typer
 
 from regard import __version__
+from regard.cli.help import Verb
 from regard.cli.inspect import align, look, watch
 from regard.cli.make import corpus, demo, info, ladder, recipes, settings, train
 from regard.cli.options import say
@@ -26,7 +27,7 @@ VERBS = (
     *(distill, judge, settings, recipes, corpus, demo),
 )
 for verb in VERBS:
-    app.command()(verb)
+    app.command(cls=Verb)(verb)
 
 
 def _print_version(wanted: bool) -> None:

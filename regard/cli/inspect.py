@@ -33,7 +33,7 @@ from regard.errors import UsageError
 
 def look(
     run: RunFolder,
-    text: Annotated[Optional[str], typer.Argument(help="A sentence.")] = None,
+    text: Annotated[Optional[str], typer.Argument(metavar="SENTENCE", help="A sentence.")] = None,
     target: Annotated[
         Optional[str], typer.Option(help="Force this target instead of searching.")
     ] = None,
@@ -55,7 +55,7 @@ def look(
     open: Open = False,
     beam: Annotated[Optional[int], typer.Option(min=1, max=32, help="Beam size.")] = None,
 ) -> None:
-    """Show attention, alignment and search for a sentence as one offline HTML page."""
+    """Show attention, alignment and search on one offline page."""
     from regard.inspection.editing import serve_looks
     from regard.inspection.page import save_page
     from regard.inspection.sentences import load_for_looking, look_at_all, sentences_for
@@ -146,7 +146,10 @@ def watch(
     ] = None,
     open: Open = False,
 ) -> None:
-    """Watch a run while it trains, or afterwards: curves, translations and their attention."""
+    """Watch a run while it trains, or afterwards.
+
+    The page has curves, translations and their attention.
+    """
     from regard.inspection.watching import save_watch_page, serve_watch
     from regard.runs.folder import Run
 

@@ -21,8 +21,10 @@ from regard.cli.options import (
     SourceLanguage,
     Target,
     TargetLanguage,
+    TestColumns,
     Tokenize,
     TreesFiles,
+    ValidColumns,
     Weights,
     Workers,
     print_json,
@@ -45,7 +47,8 @@ def train(
         ),
     ] = None,
     run: Annotated[
-        Optional[Path], typer.Option(help="Folder for everything about this run.")
+        Optional[Path],
+        typer.Option(metavar="FOLDER", help="Folder for everything about this run."),
     ] = None,
     config: Annotated[
         Optional[Path],
@@ -63,12 +66,14 @@ def train(
     valid_pairs: PairsFiles = None,
     valid_trees: TreesFiles = None,
     valid_alignments: AlignmentsFiles = None,
-    valid_columns: ColumnNames = None,
+    valid_columns: ValidColumns = None,
     source_language: SourceLanguage = None,
     target_language: TargetLanguage = None,
     tokenizer: Annotated[
         Optional[Path],
-        typer.Option(help="Use the tokenizer of another run, or a SentencePiece model."),
+        typer.Option(
+            metavar="RUN", help="Use the tokenizer of another run, or a SentencePiece model."
+        ),
     ] = None,
     start: Annotated[
         Optional[str],
@@ -138,7 +143,9 @@ def _assign(name: str, value: Optional[int]) -> list[str]:
 
 
 def ladder(
-    output: Annotated[Path, typer.Option(help="Folder for the runs, the table and the figure.")],
+    output: Annotated[
+        Path, typer.Option(metavar="FOLDER", help="For the runs, the table and the figure.")
+    ],
     variants: Annotated[
         Optional[list[str]],
         typer.Argument(
@@ -161,12 +168,12 @@ def ladder(
     valid_pairs: PairsFiles = None,
     valid_trees: TreesFiles = None,
     valid_alignments: AlignmentsFiles = None,
-    valid_columns: ColumnNames = None,
+    valid_columns: ValidColumns = None,
     test_source: Source = None,
     test_target: Target = None,
     test_pairs: PairsFiles = None,
     test_trees: TreesFiles = None,
-    test_columns: ColumnNames = None,
+    test_columns: TestColumns = None,
     source_language: SourceLanguage = None,
     target_language: TargetLanguage = None,
     steps: Annotated[Optional[int], typer.Option(min=1, help="Updates per variant.")] = None,
@@ -246,7 +253,9 @@ def recipes() -> None:
 
 
 def settings(
-    recipe: Annotated[Optional[str], typer.Argument(help="Show the values of this recipe.")] = None,
+    recipe: Annotated[
+        Optional[str], typer.Argument(metavar="RECIPE", help="Show the values of this recipe.")
+    ] = None,
     search: Annotated[
         Optional[str], typer.Option(metavar="WORD", help="Only settings that mention this word.")
     ] = None,
@@ -270,7 +279,7 @@ def corpus(
             "priority_sort.",
         ),
     ],
-    output: Annotated[Path, typer.Option(help="The folder to write to.")],
+    output: Annotated[Path, typer.Option(metavar="FOLDER", help="The folder to write to.")],
     pairs: Annotated[int, typer.Option(min=1, help="Training pairs.")] = 100_000,
     seed: Annotated[int, typer.Option(min=0, help="Random seed.")] = 1,
 ) -> None:
@@ -282,7 +291,7 @@ def corpus(
 
 
 def demo(
-    folder: Annotated[Path, typer.Option(help="Where to work.")] = Path("demo"),
+    folder: Annotated[Path, typer.Option(metavar="FOLDER", help="Where to work.")] = Path("demo"),
 ) -> None:
     """Train a small translator on a built-in corpus, and show it."""
     from regard.demo import run_demo

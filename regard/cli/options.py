@@ -40,13 +40,18 @@ _TREES = typer.Option(
 )
 TreesFiles = Annotated[Optional[list[Path]], _TREES]
 TreesFile = Annotated[Optional[Path], _TREES]
-ColumnNames = Annotated[
-    Optional[str],
-    typer.Option(
+
+
+def _columns(option: str) -> Any:
+    return typer.Option(
         metavar="SOURCE,TARGET",
-        help="With --pairs: columns by name or number, keys, or languages, such as en,sv.",
-    ),
-]
+        help=f"With {option}: columns by name or number, keys, or languages, such as en,sv.",
+    )
+
+
+ColumnNames = Annotated[Optional[str], _columns("--pairs")]
+ValidColumns = Annotated[Optional[str], _columns("--valid-pairs")]
+TestColumns = Annotated[Optional[str], _columns("--test-pairs")]
 Weights = Annotated[
     Optional[str],
     typer.Option(
@@ -111,18 +116,21 @@ Tokenize = Annotated[
     ),
 ]
 SourceLanguage = Annotated[
-    Optional[str], typer.Option(help="Language of the source: a tag such as en or pt-BR.")
+    Optional[str],
+    typer.Option(metavar="TAG", help="Language of the source: a tag such as en or pt-BR."),
 ]
 TargetLanguage = Annotated[
     Optional[str],
-    typer.Option(help="Language of the target, which decides how BLEU tokenizes it."),
+    typer.Option(
+        metavar="TAG", help="Language of the target, which decides how BLEU tokenizes it."
+    ),
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 HeadNames = Annotated[
     Optional[str],
-    typer.Option(help="Heads to align by: layer.head, such as 3.2,4.1, or mean."),
+    typer.Option(metavar="HEADS", help="Heads to align by: layer.head, such as 3.2,4.1, or mean."),
 ]
-MethodName = Annotated[str, typer.Option(help="argmax, intersection or grow-diag.")]
+MethodName = Annotated[str, typer.Option(metavar="NAME", help="argmax, intersection or grow-diag.")]
 GoldFirst = Annotated[
     int, typer.Option(min=0, max=1, help="Index of the first word in the gold file: 0 or 1.")
 ]
@@ -159,7 +167,7 @@ def text_metrics(lowercase: bool, tokenize: Optional[str]) -> TextMetrics:
     from regard.config import check
     from regard.metrics.text import TextMetrics
 
-    return check(TextMetrics, {"lowercase": lowercase, "tokenize": tokenize})
+    return check(TextMetrics, {"lowercase": lowercase, "tokenize": tokenize}, options=True)
 
 
 @contextmanager

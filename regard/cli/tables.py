@@ -15,6 +15,7 @@ def print_facts(facts: Mapping[str, Any]) -> None:
     """What `describe` says of a run, and its settings by section."""
     validation = dict(facts["validation"] or {})
     languages = facts["languages"] or {}
+    started = {"started from": facts["started_from"]} if "started_from" in facts else {}
     steps = "not known yet" if facts["steps"] is None else f"{facts['steps']:,}"
     _print(
         {
@@ -24,6 +25,7 @@ def print_facts(facts: Mapping[str, Any]) -> None:
             "parameters": facts.get("parameters"),
             "vocabulary": facts.get("vocabulary"),
             "pairs": facts["pairs"],
+            **started,
             "trained": f"{facts['trained_to']:,} of {steps} steps",
             "best checkpoint": facts["used_checkpoint"] and f"step {facts['used_checkpoint']:,}",
             "last validation": {name: validation[name] for name in validation if name != "event"},

@@ -158,7 +158,10 @@ def distill(
     length_penalty: LengthPenalty = None,
     workers: Workers = None,
 ) -> None:
-    """Translate training data for a student to learn from; the same command continues."""
+    """Translate training data for a student to learn from.
+
+    The same command continues what was stopped.
+    """
     from regard.data.parallel import Parallel
     from regard.runs.distill import distill
     from regard.runs.folder import Run
@@ -237,11 +240,11 @@ def evaluate(
     judge: Judges = None,
     json: AsJson = False,
 ) -> None:
-    """Print BLEU, chrF, TER, exact match and perplexity; of tags and labels accuracy and F1.
+    """Score a test set: BLEU, chrF, TER, exact match, perplexity.
 
-    Each has its signature. Without files the validation data of the run is used. A language model
-    has a perplexity only. With gold alignments, the error rate of the word alignments by attention
-    is reported too.
+    Tags and labels have accuracy and F1. Each score has its signature. Without files the validation
+    data of the run is used. A language model has a perplexity only. With gold alignments, the error
+    rate of the word alignments by attention is reported too.
     """
     from regard.data.parallel import Parallel
     from regard.inspection.aligning import score_run
@@ -359,9 +362,10 @@ def judge(
     trials: Annotated[int, typer.Option(min=1, help="Weights to try.")] = 1000,
     seed: Annotated[int, typer.Option(min=0, help="Random seed.")] = 1,
 ) -> None:
-    """Find how much each judge should count, and keep it with the run for --judge tuned.
+    """Find how much each judge should count.
 
-    Without files the validation data of the run is used; never use test data here.
+    The weights are kept with the run, for --judge tuned. Without files the validation data of the
+    run is used; never use test data here.
     """
     from regard.data.parallel import Parallel
     from regard.runs.folder import Run

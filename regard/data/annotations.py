@@ -382,14 +382,13 @@ def _check_tree(heads: Sequence[int], words: int, where: str) -> None:
     if len(heads) != words:
         raise UsageError(
             f"{where} has {counted(len(heads), 'head')}, but its source has "
-            f"{counted(words, 'word')}: give one "
-            "head for each word between spaces."
+            f"{counted(words, 'word')}: give one head for each word between spaces."
         )
     for word, head in enumerate(heads, 1):
         if not 0 <= head <= words:
             raise UsageError(
-                f"{where} gives word {word} the head {head}, but its source has {words:,} "
-                "words: count them from 1, and write 0 for a root."
+                f"{where} gives word {word} the head {head}, but its source has "
+                f"{counted(words, 'word')}: count them from 1, and write 0 for a root."
             )
     if (word_in_cycle := _cycle(heads)) is not None:
         raise UsageError(

@@ -17,6 +17,7 @@ from regard.data.reading import Reading, check_is_file
 from regard.data.targets import check_target
 from regard.data.text import Bad, Content, read_plain, text_lines, usable
 from regard.errors import UsageError
+from regard.messages import counted
 from regard.metrics.table import Writes
 
 Beside = Mapping[Annotation, Path]
@@ -45,7 +46,8 @@ class Report:
     def sentences(self) -> list[str]:
         """One sentence for each thing worth knowing; none if all is well."""
         skips = [
-            f"Skipped {skip.count:,} of {self.read:,} pairs: {reason} (first at {skip.first})."
+            f"Skipped {skip.count:,} of {counted(self.read, 'pair')}: {reason} "
+            f"(first at {skip.first})."
             for reason, skip in self.skipped.items()
         ]
         return [*skips, *self.notes]
@@ -207,7 +209,7 @@ def annotate(lines: Iterable[str], annotations: Beside) -> Iterator[Line]:
     for path, stream in streams.values():
         if next(stream, None) is not None:
             raise UsageError(
-                f"{path} has more than the {count:,} lines of the source: give one line for each."
+                f"{path} has more lines than the source, which has {count:,}: give one for each."
             )
 
 

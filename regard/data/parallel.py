@@ -13,6 +13,7 @@ from regard.data.corpus import TEXT, Beside, Pairs, Portion, Task
 from regard.data.formats.base import Columns
 from regard.data.languages import Languages
 from regard.errors import UsageError
+from regard.messages import counted
 from regard.metrics.table import Writes
 
 PathLike = Union[str, Path]
@@ -82,8 +83,8 @@ class Parallel:
         if sources and targets and not pairs:
             if len(sources) != len(targets):
                 raise UsageError(
-                    f"--{part}source is given {len(sources)} times but --{part}target "
-                    f"{len(targets)} times: give as many of each, in the same order."
+                    f"--{part}source is given {counted(len(sources), 'time')} but --{part}target "
+                    f"{counted(len(targets), 'time')}: give as many of each, in the same order."
                 )
             return self._open(list(zip(sources, targets, strict=True)), part, task)
         raise UsageError(
@@ -121,8 +122,8 @@ class Parallel:
         for kind, paths in self.annotations.items():
             if len(paths) != len(files):
                 raise UsageError(
-                    f"--{part}{kind.option} is given {len(paths)} times for {len(files)} files: "
-                    "give one for each, in the same order."
+                    f"--{part}{kind.option} is given {counted(len(paths), 'time')} for "
+                    f"{counted(len(files), 'file')}: give one for each, in the same order."
                 )
         columns = None if self.columns is None else Columns.of(self.columns, f"{part}columns")
         weights = self._weights(len(files))
@@ -143,9 +144,11 @@ class Parallel:
         except (ValueError, ZeroDivisionError):
             weights = ()
         if len(weights) != count or not all(0 < each <= _MAX_WEIGHT for each in weights):
+            files = "the file" if count == 1 else f"each of the {count} files"
+            example = ",".join(["1", "3", "0.5", "2"][:count]) if count > 1 else "2"
             raise UsageError(
-                f"--weights needs one number above 0 and up to {_MAX_WEIGHT} for each of the "
-                f"{count} files, such as {','.join(['1', '3', '0.5', '2'][:count])}."
+                f"--weights needs one number above 0 and up to {_MAX_WEIGHT} for {files}, such as "
+                f"{example}."
             )
         return weights
 

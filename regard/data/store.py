@@ -32,6 +32,7 @@ from regard.data.writer import (
 )
 from regard.errors import RegardError, UsageError
 from regard.files import sync_folder, write_json
+from regard.messages import counted
 from regard.metrics.table import Writes
 
 _META = "meta.json"
@@ -112,8 +113,8 @@ class Store:
             meta = writer.write(encoded_pairs(pairs, encoder, writes, where), progress)
             if not meta["pairs"]:
                 raise UsageError(
-                    f"No pair is left: all have more than {max_length} pieces on a side; "
-                    "raise batch.max_length, or model.max_length where that is smaller."
+                    f"No pair is left: all have more than {counted(max_length, 'piece')} on a "
+                    "side; raise batch.max_length, or model.max_length where that is smaller."
                 )
             write_json(folder / _META, meta)
         except OSError as error:

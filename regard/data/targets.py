@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable
 from regard.data.batch import UNKNOWN, Row
 from regard.data.line import Line, Pair
 from regard.errors import UsageError
+from regard.messages import counted
 from regard.metrics.table import Writes
 
 CLOSED: tuple[Writes, ...] = ("tags", "label")
@@ -27,16 +28,16 @@ def check_target(writes: Writes, pair: Pair, where: str) -> None:
         words, tags = (len(text.split()) for text in pair.texts)
         if words != tags:
             raise UsageError(
-                f"{where} has {tags:,} tags, but its source has {words:,} words: give one tag for "
-                "each word between spaces."
+                f"{where} has {counted(tags, 'tag')}, but its source has "
+                f"{counted(words, 'word')}: give one tag for each word between spaces."
             )
     elif writes == "indices":
         words = len(pair.source.text.split())
         for index in pair.target.text.split():
             if not (_INDEX.fullmatch(index) and int(index) <= words):
                 raise UsageError(
-                    f"{where} has '{index[:_SHOWN]}', but its source has {words:,} words: write "
-                    "indices of source words, counted from 1."
+                    f"{where} has '{index[:_SHOWN]}', but its source has "
+                    f"{counted(words, 'word')}: write indices of source words, counted from 1."
                 )
 
 

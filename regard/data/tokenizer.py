@@ -42,7 +42,6 @@ class TokenizerSettings(Settings):
     joint: bool = Field(default=True, description="One vocabulary for source and target.")
     marker: str = Field(
         default=MARKER,
-        pattern=r"^\S+$",
         description="Separates the sentences of a line, for models that read sentences.",
     )
     sampling: float = Field(
@@ -51,6 +50,13 @@ class TokenizerSettings(Settings):
         lt=1.0,
         description="bpe, unigram: randomness of the segmentation in training; 0: none.",
     )
+
+    @field_validator("marker")
+    @classmethod
+    def _one_word(cls, value: str) -> str:
+        if value.split() != [value]:
+            raise ValueError("give one word, without spaces")
+        return value
 
     @field_validator("sampling")
     @classmethod

@@ -27,6 +27,7 @@ from regard.metrics.text import TextMetrics
 from regard.processes.limit import worker_count
 from regard.recipes import Budget, Config
 from regard.runs.folder import Run
+from regard.runs.identity import check_same_config
 from regard.runs.languages import metrics_of
 from regard.runs.train import train
 
@@ -62,7 +63,7 @@ def ladder(
 
 def budget_of(steps: Optional[int], epochs: Optional[float], minutes: Optional[float]) -> Budget:
     given = {"steps": steps, "epochs": epochs, "minutes": minutes}
-    return check(Budget, given, inside="budget")
+    return check(Budget, given, options=True)
 
 
 def run_ladder(ladder: Ladder, quiet: bool, say: Callable[[str], None]) -> list[VariantResult]:
@@ -127,7 +128,7 @@ class Ladder:
                 "Variants of different seeds would hold out different pairs: give files to measure "
                 "on, such as --test-source and --test-target."
             )
-        self._check_folders()
+        self._check_folders(configs)
         self.data.open("")
         if self.valid:
             self.valid.open("valid-")
@@ -147,12 +148,16 @@ class Ladder:
     def writes(self) -> Writes:
         return self.variants[0].config(self.settings).writes
 
-    def _check_folders(self) -> None:
+    def _check_folders(self, configs: Mapping[str, Config]) -> None:
         if self.output.exists() and not self.output.is_dir():
             raise UsageError(f"{self.output} is a file: choose a folder for the ladder.")
-        for variant in self.variants:
-            if not Run.exists(self.output / variant.name):
-                Run.check_free(self.output / variant.name)
+        for name, config in configs.items():
+            folder = self.output / name
+            if Run.exists(folder):
+                asked = config.changed(budget=self.budget)
+                check_same_config(Run.open(folder), asked, "another name for the variant")
+            else:
+                Run.check_free(folder)
 
     def _check_annotations(self, configs: Mapping[str, Config]) -> None:
         """Read all annotations once: the first variants may read none, and not find errors."""

@@ -27,6 +27,7 @@ KIND = "The family of the model."
 LAYERS = "Layers of the encoder."
 DECODER_LAYERS = "Layers of the decoder; null: as many as the encoder."
 TYING = "Embeddings that are shared: none, those of the target with the output, or all three."
+NO_TYING = "None are shared: the words that are read are not the labels that are written."
 
 
 class Family(Settings, ABC):

@@ -12,7 +12,7 @@ from torch.nn import functional
 from regard.data.annotations import Kinds, SentenceIndex
 from regard.data.batch import Padded
 from regard.metrics.table import Writes
-from regard.models.base import Encoder, Family
+from regard.models.base import KIND, NO_TYING, Encoder, Family
 from regard.models.hierarchical import SentenceLayout
 from regard.models.labeller import Labeller
 from regard.nn.dropout import Dropout
@@ -30,13 +30,19 @@ class EntityConfig(Family):
     A line is the sentences of a story and, last, a question about it; the label is the answer.
     """
 
-    kind: Literal["entity"] = "entity"
-    width: int = Field(default=100, ge=2)
-    slots: int = Field(default=20, ge=1)
-    max_position: int = Field(default=32, ge=1)  # in a sentence; larger ones count as this
-    tying: Literal["none"] = "none"
-    dropout: float = Field(default=0.0, ge=0, lt=1)
-    smoothing: float = Field(default=0.0, ge=0, lt=1)
+    kind: Literal["entity"] = Field(default="entity", description=KIND)
+    width: int = Field(default=100, ge=2, description="Size of the embeddings and of each slot.")
+    slots: int = Field(default=20, ge=1, description="Slots of the memory, one per entity.")
+    max_position: int = Field(
+        default=32,
+        ge=1,
+        description="Positions in a sentence that are told apart; later ones count as the last.",
+    )
+    tying: Literal["none"] = Field(default="none", description=NO_TYING)
+    dropout: float = Field(
+        default=0.0, ge=0, lt=1, description="Dropout probability of the words and the answer."
+    )
+    smoothing: float = Field(default=0.0, ge=0, lt=1, description="Label smoothing.")
 
     @property
     def annotations(self) -> Kinds:

@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from regard.data.annotations import Kinds, SentenceIndex
 from regard.data.batch import Padded
 from regard.metrics.table import Writes
-from regard.models.base import Encoder, Family
+from regard.models.base import KIND, NO_TYING, Encoder, Family
 from regard.models.labeller import Labeller
 from regard.nn.blocks import Embedding
 from regard.nn.dropout import Dropout
@@ -32,14 +32,20 @@ class HierarchicalConfig(Family):
     With pooling=mean all weights are equal, which is the control for what attention adds.
     """
 
-    kind: Literal["hierarchical"] = "hierarchical"
-    cell: CellKind = "gru"
-    width: int = Field(default=100, ge=2)
-    pooling: Literal["attention", "mean"] = "attention"
-    tying: Literal["none"] = "none"
-    dropout: float = Field(default=0.3, ge=0, lt=1)
-    token_dropout: float = Field(default=0.0, ge=0, lt=1)  # of whole tokens that are read
-    smoothing: float = Field(default=0.0, ge=0, lt=1)
+    kind: Literal["hierarchical"] = Field(default="hierarchical", description=KIND)
+    cell: CellKind = Field(default="gru", description="Recurrent cell.")
+    width: int = Field(default=100, ge=2, description="Size of the hidden vectors: even.")
+    pooling: Literal["attention", "mean"] = Field(
+        default="attention",
+        description="How words become a sentence, and sentences a document: weighted by attention "
+        "or equally.",
+    )
+    tying: Literal["none"] = Field(default="none", description=NO_TYING)
+    dropout: float = Field(default=0.3, ge=0, lt=1, description="Dropout probability.")
+    token_dropout: float = Field(
+        default=0.0, ge=0, lt=1, description="Probability of dropping a whole input token."
+    )
+    smoothing: float = Field(default=0.0, ge=0, lt=1, description="Label smoothing.")
 
     @model_validator(mode="after")
     def _fits(self) -> HierarchicalConfig:

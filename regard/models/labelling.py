@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from regard.data.annotations import DependencyTree, Kinds, WordIndex
 from regard.data.batch import Padded
 from regard.metrics.table import Writes
-from regard.models.base import Encoder, Family
+from regard.models.base import KIND, LAYERS, NO_TYING, Encoder, Family
 from regard.models.labeller import Labeller
 from regard.models.recurrent import RecurrentConfig, RecurrentEncoder
 from regard.models.transformer import TransformerEncoder
@@ -46,12 +46,24 @@ class LabellingConfig(BlockConfig, Family, ABC):
     """An encoder that reads the whole line: a Transformer's, or by `cell` a bidirectional
     recurrent one. With a `kernel` above 1 its feed-forward network is a convolution."""
 
-    cell: Literal["attention", "rnn", "gru", "lstm"] = "attention"
-    layers: int = Field(default=2, ge=1)
-    mixers: tuple[MixerKind, ...] = Field(default=("full",), min_length=1)  # alternating
-    kernel: int = Field(default=1, ge=1, le=31)
-    smoothing: float = Field(default=0.0, ge=0, lt=1)
-    tying: Literal["none"] = "none"
+    cell: Literal["attention", "rnn", "gru", "lstm"] = Field(
+        default="attention",
+        description="The encoder: that of a Transformer (attention), or a bidirectional recurrent "
+        "network with this cell.",
+    )
+    layers: int = Field(default=2, ge=1, description=LAYERS)
+    mixers: tuple[MixerKind, ...] = Field(
+        default=("full",), min_length=1, description="Mixers, repeated over the layers."
+    )
+    kernel: int = Field(
+        default=1,
+        ge=1,
+        le=31,
+        description="Positions that the feed-forward network sees at once: an odd number; above 1 "
+        "it is a convolution.",
+    )
+    smoothing: float = Field(default=0.0, ge=0, lt=1, description="Label smoothing.")
+    tying: Literal["none"] = Field(default="none", description=NO_TYING)
 
     @model_validator(mode="after")
     def _fits(self) -> LabellingConfig:
@@ -108,7 +120,7 @@ class LabellingConfig(BlockConfig, Family, ABC):
 class TaggerConfig(LabellingConfig):
     """One tag per word, from the mean of its pieces."""
 
-    kind: Literal["tagger"] = "tagger"
+    kind: Literal["tagger"] = Field(default="tagger", description=KIND)
 
     @property
     def writes(self) -> Writes:
@@ -137,8 +149,12 @@ class TaggerConfig(LabellingConfig):
 class ClassifierConfig(LabellingConfig):
     """One label per line, from all of its positions pooled to one vector."""
 
-    kind: Literal["classifier"] = "classifier"
-    pooling: PoolingKind = "mean"
+    kind: Literal["classifier"] = Field(default="classifier", description=KIND)
+    pooling: PoolingKind = Field(
+        default="mean",
+        description="How a line becomes one vector: mean or maximum of its positions, a mean "
+        "weighted by attention, or the first position.",
+    )
 
     @property
     def writes(self) -> Writes:

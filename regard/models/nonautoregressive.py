@@ -15,7 +15,7 @@ from torch import Tensor, nn
 from regard.data.annotations import Fertility, Kinds
 from regard.data.batch import EOS, UNKNOWN, Batch, Padded
 from regard.errors import UsageError
-from regard.models.base import Encoder, Family, Model
+from regard.models.base import DECODER_LAYERS, KIND, LAYERS, TYING, Encoder, Family, Model
 from regard.models.example import random_batch
 from regard.models.fertilities import best_fertilities, copied_positions
 from regard.models.transformer import TransformerEncoder
@@ -36,16 +36,26 @@ NO_STATE: State = State((), ())
 class NonAutoregressiveConfig(BlockConfig, Family):
     """The encoder is that of a Transformer with the same settings, whose weights fit it."""
 
-    kind: Literal["nonautoregressive"] = "nonautoregressive"
-    layers: int = Field(default=4, ge=1)
-    decoder_layers: Optional[int] = Field(default=None, ge=1)  # None: as many as the encoder
-    mixers: tuple[MixerKind, ...] = Field(default=("full",), min_length=1)
-    norm: Placement = "post"
-    tying: Tying = "all"
-    smoothing: float = Field(default=0.1, ge=0, lt=1)
-    max_fertility: int = Field(default=8, ge=1, le=100)
-    fertility_weight: float = Field(default=1.0, gt=0)  # of the loss of the fertilities
-    remove_repeats: bool = False  # a token that follows itself is written once
+    kind: Literal["nonautoregressive"] = Field(default="nonautoregressive", description=KIND)
+    layers: int = Field(default=4, ge=1, description=LAYERS)
+    decoder_layers: Optional[int] = Field(default=None, ge=1, description=DECODER_LAYERS)
+    mixers: tuple[MixerKind, ...] = Field(
+        default=("full",), min_length=1, description="Mixers, repeated over the encoder's layers."
+    )
+    norm: Placement = Field(
+        default="post", description="Normalise before each sub-layer (pre) or after it (post)."
+    )
+    tying: Tying = Field(default="all", description=TYING)
+    smoothing: float = Field(default=0.1, ge=0, lt=1, description="Label smoothing.")
+    max_fertility: int = Field(
+        default=8, ge=1, le=100, description="The most target tokens from one source token."
+    )
+    fertility_weight: float = Field(
+        default=1.0, gt=0, description="Weight of the fertilities' loss; the tokens' loss has 1."
+    )
+    remove_repeats: bool = Field(
+        default=False, description="Write a token only once where it follows itself."
+    )
 
     @model_validator(mode="after")
     def _fits(self) -> NonAutoregressiveConfig:

@@ -7,8 +7,10 @@ import json
 from collections.abc import Callable
 from typing import Any
 
+from regard.config import differences
 from regard.errors import RegardError, UsageError
 from regard.files import read_json
+from regard.recipes import Config
 from regard.runs.folder import Run
 from regard.training.checkpoint import Checkpoint
 
@@ -20,6 +22,34 @@ def identity(run: Run) -> dict[str, Any]:
         "config": hashlib.sha256(written.encode()).hexdigest(),
         "data": run.facts("data").get("fingerprint"),
     }
+
+
+def check_same_config(run: Run, config: Config, another: str, longer: bool = False) -> None:
+    """Refuse to resume a run with other settings.
+
+    `another` is what to give for a new run; `longer` is whether this one may be trained longer.
+    """
+    changes = differences(run.config, config)
+    if not changes:
+        return
+    before, now = run.config.model.kind, config.model.kind
+    if before != now:
+        raise UsageError(
+            f"{run.path} was started with a model of kind {before}, not {now}: give the same "
+            f"recipe to resume it, or {another} to start a new run."
+        )
+    advice = "give the same ones to resume it"
+    if longer and all(each.startswith("budget.") for each in changes) and _is_finished(run):
+        advice = f"to train it longer, give --run {run.path} --more and the further budget alone"
+    raise UsageError(
+        f"{run.path} was started with other settings ({'; '.join(changes)}): "
+        f"{advice}, or {another} to start a new run."
+    )
+
+
+def _is_finished(run: Run) -> bool:
+    checkpoint = run.checkpoints().latest()
+    return checkpoint is not None and bool(checkpoint.progress().get("finished"))
 
 
 def check_matches(run: Run, checkpoint: Checkpoint) -> None:

@@ -114,7 +114,7 @@ def prepare(
         _check_same_data(run, known.get("fingerprint"), data.fingerprint)
     notes = list(data.notes)
     if data.validation is None:
-        parts, note = _hold_out(data.training, run.config.training.seed)
+        parts, note = _hold_out(data.training, run.config)
         notes.append(note)
     else:
         where = {"train": data.training.where, "valid": data.validation.where}
@@ -199,7 +199,7 @@ def _check_same_tokenizers(run: Run, given: Tokenizers) -> None:
     if any((old.content(), old.size) != (new.content(), new.size) for old, new in pairs):
         raise UsageError(
             f"{run.path} was started with another tokenizer: give the same one to resume it, or "
-            "another --run to start a new run."
+            "choose another folder for a new run."
         )
 
 
@@ -212,17 +212,20 @@ def _check_same_data(run: Run, before: Any, now: dict[str, list[str]]) -> None:
         what = f"{' and '.join(files)} files" if files else " and ".join(changed)
         raise UsageError(
             f"{run.path} was started with other data (the {what} differ): give the same again to "
-            "resume it, or another --run to start a new run."
+            "resume it, or choose another folder for a new run."
         )
 
 
-def _hold_out(pairs: Reread, seed: int) -> tuple[Parts, str]:
+def _hold_out(pairs: Reread, config: Config) -> tuple[Parts, str]:
     """Without validation files, some of the training pairs are used for it and not trained on."""
     count = pairs.report.kept
     if count < 2:
-        raise UsageError("One pair is not enough to train on and to validate with: give more.")
+        raise UsageError(
+            f"One {config.item} is not enough to train on and to validate with: give more."
+        )
     size = min(1000, max(1, count // 20))
-    chosen = frozenset(np.random.default_rng(seed).choice(count, size, replace=False).tolist())
+    random = np.random.default_rng(config.training.seed)
+    chosen = frozenset(random.choice(count, size, replace=False).tolist())
     held = [pair for index, pair in enumerate(pairs) if index in chosen]
     texts = {pair.texts for pair in held}
 
@@ -231,9 +234,9 @@ def _hold_out(pairs: Reread, seed: int) -> tuple[Parts, str]:
         for pair in (each for each in pairs.weighted() if each.texts not in texts):
             yield pair
         if pair is None:
-            raise UsageError("All pairs are the same: give training data with different pairs.")
+            raise UsageError(f"All {config.item}s are the same: give different ones to train on.")
 
-    given = counted(count, "pair")
+    given = counted(count, config.item)
     note = f"Held out {size:,} of {given} for validation; none of these is trained on."
     where = {"train": pairs.where, "valid": pairs.where}
     return Parts(training, held.__iter__, True, where), note

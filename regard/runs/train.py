@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import Optional, Union
 
-from regard.config import check, differences, override
+from regard.config import check, override
 from regard.data.parallel import Parallel, PathLike
 from regard.data.store import Batches
 from regard.drawing.curves import save_curves
@@ -21,7 +21,7 @@ from regard.processes.peers import with_peers
 from regard.processes.ranks import Ranks
 from regard.recipes import Budget, Config, find_recipe
 from regard.runs.folder import Run
-from regard.runs.identity import check_matches, identity
+from regard.runs.identity import check_matches, check_same_config, identity
 from regard.runs.languages import save_languages
 from regard.runs.load import build_model
 from regard.runs.plan import extend_plan, make_plan, plan_processes, save_plan
@@ -158,7 +158,7 @@ def _budget(
         raise UsageError(
             f"Give one budget only, not {' and '.join('--' + name for name in given)}."
         )
-    return check(Budget, given, inside="budget") if given else None
+    return check(Budget, given, options=True) if given else None
 
 
 def _config(
@@ -203,11 +203,7 @@ def _existing(path: Path, config: Optional[Config], start: Optional[Start]) -> R
     run = Run.open(path)
     if config is not None:
         check_same_start(run, start)
-    if config is not None and (changes := differences(run.config, config)):
-        raise UsageError(
-            f"{path} was started with other settings ({'; '.join(changes)}): give the same ones "
-            "to resume it, or another --run to start a new one."
-        )
+        check_same_config(run, config, "another --run", longer=True)
     return run
 
 
@@ -277,7 +273,7 @@ def _announce(run: Run, trainer: Trainer) -> None:
         size = sum(parameter.numel() for parameter in trainer.model.parameters())
         note(
             f"Training {run.config.model.kind} of {counted(size, 'parameter')} on "
-            f"{counted(len(run.store('train')), 'pair')} for {_amount(trainer.plan)} into "
+            f"{counted(len(run.store('train')), run.config.item)} for {_amount(trainer.plan)} into "
             f"{run.path}."
         )
 

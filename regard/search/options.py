@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Optional
 
-from regard.config import check, override
+from regard.config import check
 from regard.errors import UsageError
 from regard.search.base import Search
 from regard.search.beam import Beam
@@ -35,10 +35,10 @@ class SearchOptions:
             return self._sample(configured)
         self._refuse(DRAWN, "without --sample")
         width = self.beam or max(configured.beam, self.best)
-        chosen = [f"beam={width}", f"best={self.best}"]
+        chosen = {**configured.model_dump(), "beam": width, "best": self.best}
         if self.length_penalty is not None:
-            chosen.append(f"length_penalty={self.length_penalty}")
-        search = override(configured, chosen)
+            chosen["length_penalty"] = self.length_penalty
+        search = check(type(configured), chosen, options=True)
         return search.quick() if width == 1 else search
 
     def _sample(self, configured: Beam) -> Sample:
@@ -49,7 +49,7 @@ class SearchOptions:
             "best": self.best,
             **{name: value for name, value in asked.items() if value is not None},
         }
-        return check(Sample, values)
+        return check(Sample, values, options=True)
 
     def given(self) -> dict[str, object]:
         """What was asked, by the names of the options, apart from the size of the n-best list."""

@@ -100,7 +100,7 @@ class Display:
 
     def advance(self, step: int, steps: int, left: float) -> None:
         """After each step: how many there are in all, and how many seconds are left."""
-        self.left = f"{_clock(left)} left" if math.isfinite(left) else ""
+        self.left = f"{_clock(left)} left" if math.isfinite(left) and step < steps else ""
         if self.bar is not None:
             self.bar.update(self.bar.task_ids[0], completed=step, total=steps, left=self.left)
 

@@ -111,7 +111,7 @@ def test_heads_beside_lines(tmp_path: Path) -> None:
     beside = {DependencyTree(): path}
     found = list(annotate(["a b", "", "c"], beside))
     assert found == [Line("a b", (2, 0)), Line("", ()), Line("c", (0,))]
-    for lines, sentence in ((["a b", ""], "more than the 2"), (["a b", "", "c", "d"], "line 4")):
+    for lines, sentence in ((["a b", ""], "which has 2"), (["a b", "", "c", "d"], "line 4")):
         with pytest.raises(UsageError, match=sentence):
             list(annotate(lines, beside))
     with pytest.raises(UsageError, match=r"x\.trees:3 has 1 head, but its source has 2 words"):

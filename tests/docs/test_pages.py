@@ -52,6 +52,12 @@ def test_every_option_named_on_the_page_of_a_verb_exists(page: Path) -> None:
         assert set(re.findall(r"--[a-z][a-z0-9-]*", row)) <= options(page.stem), row
 
 
+@pytest.mark.parametrize("page", VERB_PAGES, ids=lambda page: page.stem)
+def test_the_page_of_a_verb_names_all_of_its_options(page: Path) -> None:
+    named = set(re.findall(r"--[a-z][a-z0-9-]*", page.read_text(encoding="utf-8")))
+    assert {each for each in options(page.stem) if each.startswith("--")} <= named
+
+
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_every_link_leads_somewhere(page: Path) -> None:
     for target in re.findall(r"\]\(([^)\s]+)\)", prose(page)):
