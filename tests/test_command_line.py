@@ -23,7 +23,7 @@ from toy import SMALL, train_small, write_corpus
 import regard
 from regard.cli import VERBS, app, main
 from regard.cli.completion import recipe_names, setting_paths
-from regard.config import _leaves, differences
+from regard.config import differences, leaves
 from regard.corpora.registry import CORPORA
 from regard.data.parallel import Parallel
 from regard.errors import UsageError
@@ -178,7 +178,7 @@ def test_the_shell_completes_verbs_recipes_settings_and_runs_without_torch(folde
 
 def test_what_is_completed_is_what_there_is() -> None:
     assert sorted(recipe_names()) == sorted(RECIPES)
-    real = {path for name in RECIPES for path, _ in _leaves(find_recipe(name).model_dump())}
+    real = {path for name in RECIPES for path, _ in leaves(find_recipe(name).model_dump())}
     assert real <= set(setting_paths())
     sections = {path.rpartition(".")[0] for path in setting_paths()}
     assert not sections & set(setting_paths())
