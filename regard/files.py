@@ -4,12 +4,25 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO
 
 from regard.errors import UsageError
+
+
+def check_outputs(outputs: Iterable[Path], inputs: Iterable[Path]) -> None:
+    """Refuse to write a file that is also read, or two things to the same file."""
+    read = [path for path in inputs if path.is_file()]
+    written: list[Path] = []
+    for path in outputs:
+        if path.is_file() and any(path.samefile(each) for each in read):
+            raise UsageError(f"{path} is also an input and would be lost: write to another file.")
+        if path.is_file() or not path.exists():  # a device may be written to twice
+            if path.resolve() in written:
+                raise UsageError(f"{path} is given for two outputs: give a file for each.")
+            written.append(path.resolve())
 
 
 @contextmanager

@@ -12,7 +12,7 @@ from regard import __version__
 from regard.cli.inspect import align, look, watch
 from regard.cli.make import corpus, demo, info, ladder, recipes, settings, train
 from regard.cli.options import say
-from regard.cli.parsing import ParserError, explain
+from regard.cli.parsing import ParserError, Verb, explain
 from regard.cli.use import compare, distill, evaluate, judge, score, translate
 from regard.errors import RegardError
 
@@ -26,7 +26,7 @@ VERBS = (
     *(distill, judge, settings, recipes, corpus, demo),
 )
 for verb in VERBS:
-    app.command()(verb)
+    app.command(cls=Verb)(verb)
 
 
 def _print_version(wanted: bool) -> None:

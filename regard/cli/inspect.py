@@ -43,7 +43,8 @@ def look(
     ] = None,
     trees: TreesFile = None,
     output: Annotated[
-        Optional[Path], typer.Option(help="The page to write, look.html by default.")
+        Optional[Path],
+        typer.Option(help="The page to write, look.html by default."),
     ] = None,
     serve: Annotated[
         bool, typer.Option("--serve", help="Serve a page on which the sentence can be edited.")
@@ -142,7 +143,8 @@ def watch(
     run: RunFolder,
     port: Annotated[int, typer.Option(min=0, max=65535, help="Port; 0: any free one.")] = 8765,
     output: Annotated[
-        Optional[Path], typer.Option(help="Write the page to this file instead of serving it.")
+        Optional[Path],
+        typer.Option(help="Write the page to this file instead of serving it."),
     ] = None,
     open: Open = False,
 ) -> None:

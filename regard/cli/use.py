@@ -78,8 +78,9 @@ def translate(
         Optional[Path], typer.Option(help="File with the beginning of each target.")
     ] = None,
     trees: TreesFile = None,
-    alignments: Annotated[
-        Optional[Path], typer.Option(help="Write word alignments (0-0 1-2 ...) to this file.")
+    output_alignments: Annotated[
+        Optional[Path],
+        typer.Option("--alignments", help="Write word alignments (0-0 1-2 ...) to this file."),
     ] = None,
     attention_heads: HeadNames = None,
     judge: Judges = None,
@@ -106,12 +107,12 @@ def translate(
     from regard.terminal import counting
 
     experiment = Run.open(run)
-    of_source = {"--shortlist": shortlist, "--prefix": prefix, "--alignments": alignments}
+    of_source = {"--shortlist": shortlist, "--prefix": prefix, "--alignments": output_alignments}
     drawn = (temperature, top_k, top_p, seed)
     asked = SearchOptions(best, beam, length_penalty, sample, *drawn)
     unfit = {**of_source, "--judge": judge}
     refuse_unfit(experiment.config, unfit, unfit | asked.given())
-    if alignments is None:
+    if output_alignments is None:
         refuse("without --alignments", {"--attention-heads": attention_heads})
     search = asked_search(experiment, asked, judge)
     Parallel(trees=trees).check_read_by(experiment.config.annotations)
@@ -127,7 +128,7 @@ def translate(
     with writing(output, flush=typing) as write, progress as count:
         predicted = translator.predict(lines, prefixes, window, count)
         written = _write_each(zip(predicted, again, strict=False), best, write)
-        align_for(experiment, predictor, written, attention_heads, alignments, say)
+        align_for(experiment, predictor, written, attention_heads, output_alignments, say)
     predictor.report_truncated(say)
 
 

@@ -1,0 +1,84 @@
+"""Mistakes that cost something: files overwritten, streams closed, a run that was tampered with."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+from test_messages import assert_for_people
+from toy import train_small, write_corpus
+
+import regard
+from regard.cli import main
+from regard.data.parallel import Parallel
+from regard.errors import UsageError
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("mistakes")
+    train_small(folder / "run", write_corpus(folder), steps=4)
+    return folder
+
+
+def said(capsys: pytest.CaptureFixture[str], *arguments: Any, code: int = 2) -> str:
+    """The one sentence that a command says on standard error."""
+    capsys.readouterr()
+    assert main([str(each) for each in arguments]) == code
+    sentence = capsys.readouterr().err.strip()
+    assert_for_people(sentence)
+    return sentence
+
+
+# files
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "translate {run} --input {source} --output {source}",
+        "translate {run} --input {source} --output {link}",
+        "translate {run} --input {source} --prefix {target} --alignments {target}",
+        "evaluate {run} --source {source} --target {target} --output {source}",
+        "score {run} --source {source} --target {target} --output {target}",
+        "align {run} --source {source} --target {target} --output {source}",
+        "distill {run} --source {source} --output {source}",
+        "look {run} --input {source} --output {source}",
+    ],
+)
+def test_no_command_overwrites_what_it_reads(
+    command: str, folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    source, target, link = (tmp_path / name for name in ("one.en", "one.de", "link"))
+    source.write_text("ant bee\n")
+    target.write_text("BEE ANT\n")
+    link.symlink_to(source)
+    given = {"run": folder / "run", "source": source, "target": target, "link": link}
+    assert "is also an input" in said(capsys, *command.format_map(given).split(" "))
+    assert (source.read_text(), target.read_text()) == ("ant bee\n", "BEE ANT\n")
+    assert link.is_symlink()
+
+
+def test_distill_in_python_does_not_overwrite_its_source_either(
+    folder: Path, tmp_path: Path
+) -> None:
+    source = tmp_path / "one.en"
+    source.write_text("ant bee\n")
+    with pytest.raises(UsageError, match="also an input"):
+        regard.distill(folder / "run", Parallel(source), output=source)
+
+
+def test_two_outputs_never_share_a_file(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    source = tmp_path / "one.en"
+    source.write_text("ant bee\n")
+    both = tmp_path / "both"
+    command = ["translate", folder / "run", "--input", source, "--output", both]
+    other = f"{tmp_path}{os.sep}.{os.sep}both"
+    assert "two outputs" in said(capsys, *command, "--alignments", other)
+    assert not both.exists()
+    nowhere = ["--output", os.devnull, "--alignments", os.devnull]
+    assert main([str(each) for each in [*command[:4], *nowhere]]) == 0
