@@ -82,3 +82,17 @@ def test_two_outputs_never_share_a_file(
     assert not both.exists()
     nowhere = ["--output", os.devnull, "--alignments", os.devnull]
     assert main([str(each) for each in [*command[:4], *nowhere]]) == 0
+
+
+@pytest.mark.parametrize("name", ["grammar", "listops", "copy"])
+def test_a_corpus_does_not_replace_another(
+    name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    command = ["corpus", name, "--output", tmp_path / "corpus", "--pairs", 20]
+    assert main([str(each) for each in command]) == 0
+    before = {path: path.read_bytes() for path in (tmp_path / "corpus").iterdir()}
+    assert "choose another folder" in said(capsys, *command, "--seed", 2)
+    assert {path: path.read_bytes() for path in (tmp_path / "corpus").iterdir()} == before
+    next(iter(before)).unlink()  # as when it was stopped midway
+    assert main([str(each) for each in command]) == 0
+    assert {path: path.read_bytes() for path in (tmp_path / "corpus").iterdir()} == before
