@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -96,3 +98,27 @@ def test_a_corpus_does_not_replace_another(
     next(iter(before)).unlink()  # as when it was stopped midway
     assert main([str(each) for each in command]) == 0
     assert {path: path.read_bytes() for path in (tmp_path / "corpus").iterdir()} == before
+
+
+# closed streams
+
+
+@pytest.mark.parametrize(
+    ("command", "closed", "sentence"),
+    [
+        ("translate {run}", "<&-", "Standard input is closed: give the file to read"),
+        ("translate {run} --input {folder}/test.source", ">&-", "Standard output is closed"),
+        ("info {run}", ">&-", "Standard output is closed"),
+        ("recipes", ">&-", "Standard output is closed"),
+    ],
+)
+def test_a_closed_stream_is_an_error(
+    command: str, closed: str, sentence: str, folder: Path
+) -> None:
+    """Also those of score and evaluate: it is checked before the command is looked at."""
+    given = command.format_map({"run": folder / "run", "folder": folder})
+    shell = f"{sys.executable} -m regard {given} {closed}"
+    ended = subprocess.run(["sh", "-c", shell], capture_output=True, text=True, timeout=120)
+    assert ended.returncode == 2
+    assert sentence in ended.stderr
+    assert_for_people(ended.stderr.strip())

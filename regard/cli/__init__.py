@@ -14,7 +14,7 @@ from regard.cli.make import corpus, demo, info, ladder, recipes, settings, train
 from regard.cli.options import say
 from regard.cli.parsing import ParserError, Verb, explain
 from regard.cli.use import compare, distill, evaluate, judge, score, translate
-from regard.errors import RegardError
+from regard.errors import RegardError, UsageError
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -54,6 +54,7 @@ def main(arguments: Optional[Iterable[str]] = None) -> int:
             stream.reconfigure(encoding="utf-8", errors="replace")
     given = sys.argv[1:] if arguments is None else list(arguments)
     try:
+        _check_output()
         return app(given, prog_name="regard", standalone_mode=False) or 0
     except ParserError as error:
         if not given:
@@ -74,6 +75,13 @@ def main(arguments: Optional[Iterable[str]] = None) -> int:
             raise
         say(f"regard: {_sentence(MemoryError())}")
         return 1
+
+
+def _check_output() -> None:
+    """Refuse a closed standard output: the next file to be opened would get its number, and
+    whatever a library prints."""
+    if sys.stdout is None:
+        raise UsageError("Standard output is closed: send it to a file, or to /dev/null.")
 
 
 def _sentence(error: OSError | MemoryError) -> str:

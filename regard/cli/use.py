@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Iterable, Iterator
 from itertools import tee
 from pathlib import Path
@@ -41,7 +40,7 @@ from regard.cli.options import (
     text_metrics,
     writing,
 )
-from regard.cli.prompt import prompted
+from regard.cli.prompt import standard_input
 from regard.messages import counted
 
 if TYPE_CHECKING:
@@ -116,14 +115,13 @@ def translate(
         refuse("without --alignments", {"--attention-heads": attention_heads})
     search = asked_search(experiment, asked, judge)
     Parallel(trees=trees).check_read_by(experiment.config.annotations)
-    typing = input is None and sys.stdin.isatty()  # answer each line at once
-    stream = input or (prompted() if typing else sys.stdin.buffer)
+    typing, stream = standard_input() if input is None else (False, input)
     lines, again = tee(read_lines(stream, Parallel(trees=trees).beside()))
     chosen = batch_tokens, worker_count(workers), int8, shortlist
     predictor = load_predictor(experiment, search, *chosen, say=say)
     translator = with_judges(experiment, predictor, judge, say)
     prefixes = read_plain(prefix) if prefix else None
-    window = 1 if typing else WINDOW
+    window = 1 if typing else WINDOW  # answer each line at once
     progress = counting("translating", shown=output is not None)
     with writing(output, flush=typing) as write, progress as count:
         predicted = translator.predict(lines, prefixes, window, count)
