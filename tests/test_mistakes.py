@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import os
+import shutil
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +19,8 @@ from toy import train_small, write_corpus
 import regard
 from regard.cli import main
 from regard.data.parallel import Parallel
+from regard.data.tokenizer import Words
+from regard.data.tokenizers import Tokenizers
 from regard.errors import UsageError
 
 
@@ -122,3 +128,58 @@ def test_a_closed_stream_is_an_error(
     assert ended.returncode == 2
     assert sentence in ended.stderr
     assert_for_people(ended.stderr.strip())
+
+
+# a run that was tampered with
+
+
+@pytest.fixture
+def copied(folder: Path, tmp_path: Path) -> Path:
+    shutil.copytree(folder / "run", tmp_path / "run")
+    return tmp_path / "run"
+
+
+def swap_tokenizer(run: Path) -> None:
+    """Another tokenizer of the same size, in a valid file."""
+    own = Tokenizers.load(run)
+    words = own.source.content()
+    Tokenizers.one(Words([*words[1:], words[0]]), own.target.size).save(run)
+
+
+def change_heads(run: Path) -> None:
+    path = run / "config.json"
+    path.write_text(path.read_text().replace('"heads": 2', '"heads": 4'))
+
+
+@pytest.mark.parametrize(
+    ("tamper", "name"), [(swap_tokenizer, "tokenizer.json"), (change_heads, "config.json")]
+)
+def test_a_run_is_not_used_with_another_tokenizer_or_config(
+    tamper: Callable[[Path], None],
+    name: str,
+    copied: Path,
+    folder: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    before = (copied / name).read_bytes()
+    tamper(copied)
+    assert (copied / name).read_bytes() != before
+    sentence = f"{copied / name} was changed after step-4 was saved: restore it"
+    source, target = folder / "test.source", folder / "test.target"
+    assert sentence in said(capsys, "translate", copied, "--input", source)
+    assert sentence in said(capsys, "score", copied, "--source", source, "--target", target)
+    assert sentence in said(capsys, "train", "--run", copied)
+    (copied / name).write_bytes(before)
+    assert main(["translate", str(copied), "--input", str(source)]) == 0
+
+
+def test_a_checkpoint_that_does_not_record_its_tokenizer_is_still_used(
+    copied: Path, folder: Path
+) -> None:
+    path = copied / "checkpoints" / "step-4" / "manifest.json"
+    manifest = json.loads(path.read_text())
+    del manifest["tokenizers"], manifest["digest"]
+    manifest["digest"] = hashlib.sha256(json.dumps(manifest, sort_keys=True).encode()).hexdigest()
+    path.write_text(json.dumps(manifest))
+    assert regard.load(copied)("ant bee") == regard.load(folder / "run")("ant bee")
+    regard.train(run=copied, quiet=True)

@@ -79,6 +79,11 @@ class Tokenizers:
             save(self.source, folder / "source.tokenizer.json")
             save(self.target, folder / "target.tokenizer.json")
 
+    def digest(self) -> str:
+        """A hash of everything that decides which ids a text gets."""
+        sides = (self.source, self.target)
+        return _digest([[side.kind, side.content(), side.size] for side in sides])
+
     @staticmethod
     def load(folder: Path) -> Tokenizers:
         if (folder / "tokenizer.json").exists():

@@ -113,8 +113,14 @@ class Run:
         return self.number("plan", "steps")
 
     def has_tokenizers(self) -> bool:
-        joint, *separate = (f"{side}tokenizer.json" for side in ("", "source.", "target."))
-        return (self.path / joint).exists() or all((self.path / n).exists() for n in separate)
+        return all(path.exists() for path in self.tokenizer_files())
+
+    def tokenizer_files(self) -> list[Path]:
+        """One for both sides, or one for each."""
+        joint, *separate = (
+            self.path / f"{side}tokenizer.json" for side in ("", "source.", "target.")
+        )
+        return [joint] if joint.exists() else separate
 
     def tokenizers(self) -> Tokenizers:
         return Tokenizers.load(self.path)
