@@ -183,3 +183,15 @@ def test_a_checkpoint_that_does_not_record_its_tokenizer_is_still_used(
     path.write_text(json.dumps(manifest))
     assert regard.load(copied)("ant bee") == regard.load(folder / "run")("ant bee")
     regard.train(run=copied, quiet=True)
+
+
+# options and settings
+
+
+def test_looking_at_an_empty_target_is_refused(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    page = tmp_path / "look.html"
+    command = ["look", folder / "run", "ant", "--output", page, "--target"]
+    assert "There is no text in the target" in said(capsys, *command, "")
+    assert not page.exists()

@@ -49,12 +49,9 @@ def _options(
 
 def main(arguments: Optional[Iterable[str]] = None) -> int:
     """Run a command and return its exit code; errors a person can fix are one sentence."""
-    for stream in (sys.stdout, sys.stderr):
-        if hasattr(stream, "reconfigure"):
-            stream.reconfigure(encoding="utf-8", errors="replace")
     given = sys.argv[1:] if arguments is None else list(arguments)
     try:
-        _check_output()
+        _prepare_streams()
         return app(given, prog_name="regard", standalone_mode=False) or 0
     except ParserError as error:
         if not given:
@@ -77,9 +74,12 @@ def main(arguments: Optional[Iterable[str]] = None) -> int:
         return 1
 
 
-def _check_output() -> None:
-    """Refuse a closed standard output: the next file to be opened would get its number, and
-    whatever a library prints."""
+def _prepare_streams() -> None:
+    """Write UTF-8; refuse a closed standard output, since the next file to be opened would get its
+    number, and whatever a library prints."""
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(encoding="utf-8", errors="replace")
     if sys.stdout is None:
         raise UsageError("Standard output is closed: send it to a file, or to /dev/null.")
 

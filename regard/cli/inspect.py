@@ -72,7 +72,8 @@ def look(
     if (target is not None and text is None) or (targets is not None and input is None):
         raise UsageError("Give --target with a sentence, and --targets with --input.")
     refuse_unfit(experiment.config, {}, {"--beam": beam})
-    sentences = sentences_for(experiment, text or input, target or targets, trees)
+    forced = targets if target is None else target
+    sentences = sentences_for(experiment, text or input, forced, trees)
     predictor = load_for_looking(experiment, beam, say)
     looks = look_at_all(experiment, predictor, sentences, say)
     title = f"regard look: {run.name}, {experiment.config.model.kind}"
