@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 from test_messages import assert_for_people
-from toy import train_small, write_corpus
+from toy import SMALL, at_step, saved_steps, small_command, train_small, write_corpus
 
 import regard
 from regard.cli import main
@@ -22,6 +22,7 @@ from regard.data.parallel import Parallel
 from regard.data.tokenizer import Words
 from regard.data.tokenizers import Tokenizers
 from regard.errors import UsageError
+from regard.processes import memory
 
 
 @pytest.fixture(scope="module")
@@ -195,3 +196,38 @@ def test_looking_at_an_empty_target_is_refused(
     command = ["look", folder / "run", "ant", "--output", page, "--target"]
     assert "There is no text in the target" in said(capsys, *command, "")
     assert not page.exists()
+
+
+LARGE = ("model.width=1024", "model.inner=1024")
+SERIAL = "training.processes=1"
+
+
+def test_a_run_that_could_not_begin_leaves_its_folder_free(
+    folder: Path,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    corpus = write_corpus(tmp_path)
+    with monkeypatch.context() as patch:
+        patch.setattr(memory, "free_memory", lambda: 2**24)
+        command = small_command(tmp_path / "run", corpus, settings=(*SMALL, *LARGE, SERIAL))
+        assert "Not enough memory" in said(capsys, *command, "--quiet", "--steps=2", code=1)
+    assert not (tmp_path / "run").exists()
+    train_small(tmp_path / "run", corpus, steps=2)
+
+
+def test_a_run_that_has_a_checkpoint_is_never_removed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    corpus = write_corpus(tmp_path)
+
+    def fail() -> None:
+        raise MemoryError
+
+    with at_step(3, fail), pytest.raises(MemoryError):
+        train_small(tmp_path / "run", corpus, "training.log_every=100", save_every=2)
+    assert saved_steps(tmp_path / "run") == [2]
+    with at_step(1, fail), pytest.raises(MemoryError):
+        train_small(tmp_path / "run", corpus, "training.log_every=100", save_every=2)
+    assert saved_steps(tmp_path / "run") == [2]

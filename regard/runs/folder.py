@@ -76,8 +76,8 @@ class Run:
         return Run(path, check(Config, values))
 
     def discard(self) -> None:
-        """Remove a run that has not trained anything yet."""
-        if not self.checkpoints().steps():
+        """Remove a run that has not trained anything yet: nothing is saved or in its journal."""
+        if not self.checkpoints().steps() and not any(self.journal):
             shutil.rmtree(self.path, ignore_errors=True)
 
     @contextmanager
