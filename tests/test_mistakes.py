@@ -5,16 +5,28 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import resource
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
 from test_messages import assert_for_people
-from toy import SMALL, at_step, saved_steps, small_command, train_small, write_corpus
+from toy import (
+    SMALL,
+    at_step,
+    saved_steps,
+    small_command,
+    some_lines,
+    train_small,
+    write_corpus,
+    write_lines,
+)
 
 import regard
 from regard.cli import main
@@ -22,6 +34,7 @@ from regard.data.parallel import Parallel
 from regard.data.tokenizer import Words
 from regard.data.tokenizers import Tokenizers
 from regard.errors import UsageError
+from regard.files import write_text
 from regard.processes import memory
 
 
@@ -231,3 +244,98 @@ def test_a_run_that_has_a_checkpoint_is_never_removed(
     with at_step(1, fail), pytest.raises(MemoryError):
         train_small(tmp_path / "run", corpus, "training.log_every=100", save_every=2)
     assert saved_steps(tmp_path / "run") == [2]
+
+
+# what went wrong, and what to do
+
+
+@contextmanager
+def read_only_folder() -> Iterator[Path]:
+    """A folder that cannot be written to, without the rights of root, to whom all is permitted."""
+    folder, own = Path(tempfile.mkdtemp()), os.geteuid()
+    (folder / "inner").mkdir()
+    folder.chmod(0o755)
+    (folder / "inner").chmod(0o555)
+    try:
+        if own == 0:
+            os.seteuid(65534)
+        yield folder / "inner"
+    finally:
+        os.seteuid(own)
+        shutil.rmtree(folder)
+
+
+def test_a_language_model_aligns_nothing(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    target, run = tmp_path / "text", tmp_path / "run"
+    write_lines(target, some_lines(60, seed=3))
+    small = [part for setting in SMALL for part in ("--set", setting)]
+    trained = ["train", "language", "--run", run, "--target", target, *small, "--steps=1"]
+    assert main([*map(str, trained), "--quiet"]) == 0
+    for files in (["--target", target], ["--source", target, "--target", target]):
+        assert "A language model reads no source" in said(capsys, "align", run, *files)
+
+
+def test_what_is_no_tokenizer_is_refused_with_what_may_be_given(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    corpus, text = write_corpus(tmp_path), write_lines(tmp_path / "one.en", ["ant"])
+    cases = {text: "is not a tokenizer", tmp_path: "has no tokenizer", text / "x": "does not exist"}
+    for path, reason in cases.items():
+        command = small_command(tmp_path / "run", corpus, "--tokenizer", str(path))
+        sentence = said(capsys, *command, "--quiet")
+        assert f"{path} {reason}: give the folder of a run, a tokenizer.json" in sentence
+        assert not (tmp_path / "run").exists()
+
+
+def test_a_run_without_its_data_can_be_mended_as_it_says(
+    folder: Path, tmp_path: Path, copied: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    shutil.rmtree(copied / "data")
+    remedy = "with its files, to make it again"
+    assert remedy in said(capsys, "evaluate", copied)
+    assert remedy in said(capsys, "train", "--run", copied)
+    train_small(copied, write_corpus(tmp_path), steps=4)
+    assert main(["evaluate", str(copied), "--workers=1"]) == 0
+
+
+def test_an_error_of_the_system_names_the_file_that_was_given(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = write_lines(tmp_path / "one.en", ["ant"])
+    assert said(capsys, "corpus", "grammar", "--output", file, code=1) == (
+        f"regard: {file} is a file: choose a folder."
+    )
+    command = ["translate", folder / "run", "--input", file, "--output", tmp_path / "one.de"]
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    try:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (1, limits[1]))
+        sentence = said(capsys, *command, code=1)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    assert sentence == (
+        f"regard: No space left to write {tmp_path / 'one.de'}: free some and repeat the command."
+    )
+    name = "x" * 250  # the temporary name is too long
+    assert said(capsys, *command[:-1], tmp_path / name, code=1).endswith(f"{tmp_path / name}.")
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="only Linux has it")
+def test_a_full_disk_behind_standard_output_is_said() -> None:
+    shell = f"{sys.executable} -m regard recipes > /dev/full"
+    ended = subprocess.run(["sh", "-c", shell], capture_output=True, text=True, timeout=120)
+    assert ended.returncode == 1
+    assert ended.stderr == "regard: No space left on device: free some and repeat the command.\n"
+
+
+def test_a_folder_without_permission_is_named(capsys: pytest.CaptureFixture[str]) -> None:
+    with read_only_folder() as locked:
+        new = locked / "new"
+        sentence = said(capsys, "corpus", "copy", "--output", new, "--pairs=2", code=1)
+        assert sentence == (
+            f"regard: No permission to use {new}: change its permissions, or choose another."
+        )
+        with pytest.raises(PermissionError) as caught:
+            write_text(locked / "file", "text")
+        assert caught.value.filename == str(locked / "file")

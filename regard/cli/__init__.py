@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import sys
 from collections.abc import Iterable
 from typing import Annotated, Optional
@@ -15,6 +16,7 @@ from regard.cli.options import say
 from regard.cli.parsing import ParserError, Verb, explain
 from regard.cli.use import compare, distill, evaluate, judge, score, translate
 from regard.errors import RegardError, UsageError
+from regard.files import NO_SPACE
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -87,5 +89,26 @@ def _prepare_streams() -> None:
 def _sentence(error: OSError | MemoryError) -> str:
     if isinstance(error, MemoryError):
         return "Not enough memory: choose a smaller model or smaller batches."
-    where = f": {error.filename}" if error.filename else ""
-    return f"{error.strerror or error}{where}."
+    if error.filename is None:
+        text = error.strerror or str(error)
+        return (
+            f"{text}: free some and repeat the command." if error.errno in NO_SPACE else f"{text}."
+        )
+    for numbers, sentence in _ADVICE:
+        if error.errno in numbers:
+            return sentence.format(file=error.filename)
+    return f"{error.strerror}: {error.filename}."
+
+
+_ADVICE: tuple[tuple[tuple[int, ...], str], ...] = (
+    (NO_SPACE, "No space left to write {file}: free some and repeat the command."),
+    (
+        (errno.EACCES, errno.EPERM),
+        "No permission to use {file}: change its permissions, or choose another.",
+    ),
+    ((errno.EROFS,), "{file} is on a read-only disk: choose another place."),
+    ((errno.EEXIST, errno.ENOTDIR), "{file} is a file: choose a folder."),
+    ((errno.EISDIR,), "{file} is a folder: choose a file."),
+    ((errno.ENOENT,), "{file} does not exist: check its name."),
+)
+"""What to do about an error of the system, by its number."""

@@ -127,8 +127,7 @@ def align(
     by, processes = find_method(method), worker_count(workers)
     experiment = Run.open(run)
     data = Parallel(source, target, pairs, trees, columns)
-    data.check_read_by(experiment.config.annotations)
-    check_pairs(data, say)
+    check_pairs(experiment, data, say)
     predictor = load_predictor(experiment, say=say)
     if choose is not None:
         gold = GoldFile(choose, gold_first, gold_reversed).read()

@@ -133,7 +133,8 @@ class Store:
             return Store(folder, meta)
         except (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError):
             raise UsageError(
-                f"{folder} is not a complete encoded corpus: delete it and prepare it again."
+                f"{folder} is missing or not complete: delete what is left of it, and repeat the "
+                "whole command that trained the run, with its files, to make it again."
             ) from None
 
     def __len__(self) -> int:
