@@ -339,3 +339,23 @@ def test_a_folder_without_permission_is_named(capsys: pytest.CaptureFixture[str]
         with pytest.raises(PermissionError) as caught:
             write_text(locked / "file", "text")
         assert caught.value.filename == str(locked / "file")
+
+
+@pytest.mark.parametrize(
+    ("option", "sentence"),
+    [
+        ("--steps=99999999999999999999", "'budget.steps' cannot be 99999999999999999999"),
+        ("--epochs=1e300", "'budget.epochs' cannot be 1e+300: give 1e+06 or less"),
+        ("--set=model.layers=100000", "'model.layers' cannot be 100000: give 1000 or less"),
+        ("--set=model.width=99999999", "'model.width' cannot be 99999999: give 262144 or less"),
+        ("--set=tokenizer.vocabulary=2147483648", "'tokenizer.vocabulary' cannot be 2147483648"),
+        ("--set=model.max_length=1", "'model.max_length' cannot be 1: give 2 or more"),
+    ],
+)
+def test_what_no_machine_can_train_is_refused_before_a_run_begins(
+    option: str, sentence: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run = tmp_path / "run"
+    files = ["--source", tmp_path / "none", "--target", tmp_path / "none"]
+    assert sentence in said(capsys, "train", "tiny", "--run", run, *files, option)
+    assert not run.exists()

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from regard.config import Settings
+from regard.config import MAX_COUNT, Settings
 from regard.data.annotations import ANNOTATIONS, Kinds
 from regard.data.batch import Batch
 from regard.data.encoding import PairEncoder
@@ -45,13 +45,22 @@ class BatchSettings(Settings):
     """
 
     tokens: int = Field(
-        default=4096, gt=0, description="Rows times the longest row of a batch, padding included."
+        default=4096,
+        gt=0,
+        le=1_000_000_000,
+        description="Rows times the longest row of a batch, padding included.",
     )
     max_length: int = Field(
-        default=256, gt=0, description="Pairs with more pieces than this on a side are skipped."
+        default=256,
+        gt=0,
+        le=MAX_COUNT,
+        description="Pairs with more pieces than this on a side are skipped.",
     )
     window: int = Field(
-        default=65536, gt=0, description="Pairs that are sorted by length at a time."
+        default=65536,
+        gt=0,
+        le=1_000_000_000,
+        description="Pairs that are sorted by length at a time.",
     )
 
 

@@ -9,6 +9,7 @@ from pydantic import Field
 from torch import Tensor, nn
 from torch.nn import functional
 
+from regard.config import MAX_COUNT, MAX_WIDTH
 from regard.data.annotations import Kinds, SentenceIndex
 from regard.data.batch import Padded
 from regard.metrics.table import Writes
@@ -31,9 +32,11 @@ class EntityConfig(Family):
     """
 
     kind: Literal["entity"] = "entity"
-    width: int = Field(default=100, ge=2)
-    slots: int = Field(default=20, ge=1)
-    max_position: int = Field(default=32, ge=1)  # in a sentence; larger ones count as this
+    width: int = Field(default=100, ge=2, le=MAX_WIDTH)
+    slots: int = Field(default=20, ge=1, le=MAX_COUNT)
+    max_position: int = Field(
+        default=32, ge=1, le=MAX_COUNT
+    )  # in a sentence; larger ones count as this
     tying: Literal["none"] = "none"
     dropout: float = Field(default=0.0, ge=0, lt=1)
     smoothing: float = Field(default=0.0, ge=0, lt=1)

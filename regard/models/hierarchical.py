@@ -9,6 +9,7 @@ import torch
 from pydantic import Field, model_validator
 from torch import Tensor, nn
 
+from regard.config import MAX_WIDTH
 from regard.data.annotations import Kinds, SentenceIndex
 from regard.data.batch import Padded
 from regard.metrics.table import Writes
@@ -34,7 +35,7 @@ class HierarchicalConfig(Family):
 
     kind: Literal["hierarchical"] = "hierarchical"
     cell: CellKind = "gru"
-    width: int = Field(default=100, ge=2)
+    width: int = Field(default=100, ge=2, le=MAX_WIDTH)
     pooling: Literal["attention", "mean"] = "attention"
     tying: Literal["none"] = "none"
     dropout: float = Field(default=0.3, ge=0, lt=1)

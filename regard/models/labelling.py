@@ -8,6 +8,7 @@ from typing import Literal, Optional
 from pydantic import Field, model_validator
 from torch import Tensor, nn
 
+from regard.config import MAX_LAYERS
 from regard.data.annotations import DependencyTree, Kinds, WordIndex
 from regard.data.batch import Padded
 from regard.metrics.table import Writes
@@ -47,7 +48,7 @@ class LabellingConfig(BlockConfig, Family, ABC):
     recurrent one. With a `kernel` above 1 its feed-forward network is a convolution."""
 
     cell: Literal["attention", "rnn", "gru", "lstm"] = "attention"
-    layers: int = Field(default=2, ge=1)
+    layers: int = Field(default=2, ge=1, le=MAX_LAYERS)
     mixers: tuple[MixerKind, ...] = Field(default=("full",), min_length=1)  # alternating
     kernel: int = Field(default=1, ge=1, le=31)
     smoothing: float = Field(default=0.0, ge=0, lt=1)
