@@ -12,6 +12,10 @@ from typing_extensions import Self
 from regard.errors import UsageError
 from regard.messages import unknown
 
+MAX_LAYERS, MAX_WIDTH, MAX_COUNT = 1_000, 2**18, 1_000_000
+"""Bounds of the settings: layers, sizes of a vector, and numbers of positions, pieces or slots.
+They are far above what can be trained, and refuse a slip of the keyboard before a run begins."""
+
 RENAMED = {
     "dropout_begin": "dropout_start",
     "dropout_passes": "dropout_ramp_epochs",

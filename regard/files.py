@@ -2,14 +2,31 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, BinaryIO
 
 from regard.errors import UsageError
+
+NO_SPACE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+"""What a full disk, a used-up quota and a limit on the size of files raise."""
+
+
+def check_outputs(outputs: Iterable[Path], inputs: Iterable[Path]) -> None:
+    """Refuse to write a file that is also read, or two things to the same file."""
+    read = [path for path in inputs if path.is_file()]
+    written: list[Path] = []
+    for path in outputs:
+        if path.is_file() and any(path.samefile(each) for each in read):
+            raise UsageError(f"{path} is also an input and would be lost: write to another file.")
+        if path.is_file() or not path.exists():  # a device may be written to twice
+            if path.resolve() in written:
+                raise UsageError(f"{path} is given for two outputs: give a file for each.")
+            written.append(path.resolve())
 
 
 @contextmanager
@@ -24,7 +41,7 @@ def writing(path: Path) -> Iterator[BinaryIO]:
         with path.open("wb") as stream:
             yield stream
         return
-    path = path.resolve()  # so that a symbolic link stays one
+    given, path = path, path.resolve()  # so that a symbolic link stays one
     if not path.parent.is_dir():
         raise UsageError(f"The folder {path.parent} does not exist: create it first.")
     temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
@@ -34,10 +51,18 @@ def writing(path: Path) -> Iterator[BinaryIO]:
             stream.flush()
             os.fsync(stream.fileno())
         os.replace(temporary, path)
-    except BaseException:
-        temporary.unlink(missing_ok=True)
+    except BaseException as error:
+        with suppress(OSError):
+            temporary.unlink()
+        if isinstance(error, OSError) and _is_about(error, temporary):
+            error.filename, error.filename2 = str(given), None
         raise
     sync_folder(path.parent)
+
+
+def _is_about(error: OSError, path: Path) -> bool:
+    """Whether a file could not be written; a write that finds no space names none."""
+    return error.filename == str(path) or (error.filename is None and error.errno in NO_SPACE)
 
 
 def clear_strays(folder: Path) -> None:

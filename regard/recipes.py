@@ -40,12 +40,14 @@ TARGET_KINDS: dict[Writes, TargetKind] = {"tags": "word", "label": "line", "indi
 class Budget(Settings):
     """How long to train; exactly one of the three is given."""
 
-    steps: Optional[int] = Field(default=None, ge=1, description="Updates (--steps).")
+    steps: Optional[int] = Field(
+        default=None, ge=1, le=1_000_000_000, description="Updates (--steps)."
+    )
     epochs: Optional[float] = Field(
-        default=None, gt=0, description="Passes over the training data (--epochs)."
+        default=None, gt=0, le=1_000_000, description="Passes over the training data (--epochs)."
     )
     minutes: Optional[float] = Field(
-        default=None, gt=0, description="Minutes of training (--minutes)."
+        default=None, gt=0, le=10_000_000, description="Minutes of training (--minutes)."
     )
 
     @model_validator(mode="after")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import sys
 from collections.abc import Iterable
 from typing import Annotated, Optional
@@ -13,9 +14,10 @@ from regard.cli.help import Verb
 from regard.cli.inspect import align, look, watch
 from regard.cli.make import corpus, demo, info, ladder, recipes, settings, train
 from regard.cli.options import say
-from regard.cli.parsing import ParserError, explain
+from regard.cli.parsing import ParserError, Verb, explain
 from regard.cli.use import compare, distill, evaluate, judge, score, translate
-from regard.errors import RegardError
+from regard.errors import RegardError, UsageError
+from regard.files import NO_SPACE
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -50,11 +52,9 @@ def _options(
 
 def main(arguments: Optional[Iterable[str]] = None) -> int:
     """Run a command and return its exit code; errors a person can fix are one sentence."""
-    for stream in (sys.stdout, sys.stderr):
-        if hasattr(stream, "reconfigure"):
-            stream.reconfigure(encoding="utf-8", errors="replace")
     given = sys.argv[1:] if arguments is None else list(arguments)
     try:
+        _prepare_streams()
         return app(given, prog_name="regard", standalone_mode=False) or 0
     except ParserError as error:
         if not given:
@@ -77,8 +77,39 @@ def main(arguments: Optional[Iterable[str]] = None) -> int:
         return 1
 
 
+def _prepare_streams() -> None:
+    """Write UTF-8; refuse a closed standard output, since the next file to be opened would get its
+    number, and whatever a library prints."""
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(encoding="utf-8", errors="replace")
+    if sys.stdout is None:
+        raise UsageError("Standard output is closed: send it to a file, or to /dev/null.")
+
+
 def _sentence(error: OSError | MemoryError) -> str:
     if isinstance(error, MemoryError):
         return "Not enough memory: choose a smaller model or smaller batches."
-    where = f": {error.filename}" if error.filename else ""
-    return f"{error.strerror or error}{where}."
+    if error.filename is None:
+        text = error.strerror or str(error)
+        return (
+            f"{text}: free some and repeat the command." if error.errno in NO_SPACE else f"{text}."
+        )
+    for numbers, sentence in _ADVICE:
+        if error.errno in numbers:
+            return sentence.format(file=error.filename)
+    return f"{error.strerror}: {error.filename}."
+
+
+_ADVICE: tuple[tuple[tuple[int, ...], str], ...] = (
+    (NO_SPACE, "No space left to write {file}: free some and repeat the command."),
+    (
+        (errno.EACCES, errno.EPERM),
+        "No permission to use {file}: change its permissions, or choose another.",
+    ),
+    ((errno.EROFS,), "{file} is on a read-only disk: choose another place."),
+    ((errno.EEXIST, errno.ENOTDIR), "{file} is a file: choose a folder."),
+    ((errno.EISDIR,), "{file} is a folder: choose a file."),
+    ((errno.ENOENT,), "{file} does not exist: check its name."),
+)
+"""What to do about an error of the system, by its number."""

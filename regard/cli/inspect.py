@@ -43,7 +43,8 @@ def look(
     ] = None,
     trees: TreesFile = None,
     output: Annotated[
-        Optional[Path], typer.Option(help="The page to write, look.html by default.")
+        Optional[Path],
+        typer.Option(help="The page to write, look.html by default."),
     ] = None,
     serve: Annotated[
         bool, typer.Option("--serve", help="Serve a page on which the sentence can be edited.")
@@ -71,7 +72,8 @@ def look(
     if (target is not None and text is None) or (targets is not None and input is None):
         raise UsageError("Give --target with a sentence, and --targets with --input.")
     refuse_unfit(experiment.config, {}, {"--beam": beam})
-    sentences = sentences_for(experiment, text or input, target or targets, trees)
+    forced = targets if target is None else target
+    sentences = sentences_for(experiment, text or input, forced, trees)
     predictor = load_for_looking(experiment, beam, say)
     looks = look_at_all(experiment, predictor, sentences, say)
     title = f"regard look: {run.name}, {experiment.config.model.kind}"
@@ -125,8 +127,7 @@ def align(
     by, processes = find_method(method), worker_count(workers)
     experiment = Run.open(run)
     data = Parallel(source, target, pairs, trees, columns)
-    data.check_read_by(experiment.config.annotations)
-    check_pairs(data, say)
+    check_pairs(experiment, data, say)
     predictor = load_predictor(experiment, say=say)
     if choose is not None:
         gold = GoldFile(choose, gold_first, gold_reversed).read()
@@ -142,7 +143,8 @@ def watch(
     run: RunFolder,
     port: Annotated[int, typer.Option(min=0, max=65535, help="Port; 0: any free one.")] = 8765,
     output: Annotated[
-        Optional[Path], typer.Option(help="Write the page to this file instead of serving it.")
+        Optional[Path],
+        typer.Option(help="Write the page to this file instead of serving it."),
     ] = None,
     open: Open = False,
 ) -> None:

@@ -71,7 +71,8 @@ AlignmentsFiles = Annotated[
     ),
 ]
 Output = Annotated[
-    Optional[Path], typer.Option(help="Write to this file instead of standard output.")
+    Optional[Path],
+    typer.Option(help="Write to this file instead of standard output."),
 ]
 BeamWidth = Annotated[Optional[int], typer.Option(min=1, help="Beam size; 1 is greedy search.")]
 LengthPenalty = Annotated[

@@ -1,4 +1,4 @@
-"""Typing lines in a terminal, one answer at a time."""
+"""Reading standard input: lines typed in a terminal are asked for one at a time."""
 
 from __future__ import annotations
 
@@ -8,11 +8,15 @@ from typing import BinaryIO, cast
 import typer
 
 from regard.cli.options import say
+from regard.errors import UsageError
 
 
-def prompted() -> BinaryIO:
-    """Standard input as a person types it; only its `readline` can be used."""
-    return cast(BinaryIO, _Prompt())
+def standard_input() -> tuple[bool, BinaryIO]:
+    """Whether a person types it, and the stream; if so, only its `readline` can be used."""
+    if sys.stdin is None:
+        raise UsageError("Standard input is closed: give the file to read with --input.")
+    typing = sys.stdin.isatty()
+    return typing, cast(BinaryIO, _Prompt()) if typing else sys.stdin.buffer
 
 
 class _Prompt:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Iterable, Iterator
 from itertools import tee
 from pathlib import Path
@@ -41,7 +40,7 @@ from regard.cli.options import (
     text_metrics,
     writing,
 )
-from regard.cli.prompt import prompted
+from regard.cli.prompt import standard_input
 from regard.messages import counted
 
 if TYPE_CHECKING:
@@ -78,8 +77,9 @@ def translate(
         Optional[Path], typer.Option(help="File with the beginning of each target.")
     ] = None,
     trees: TreesFile = None,
-    alignments: Annotated[
-        Optional[Path], typer.Option(help="Write word alignments (0-0 1-2 ...) to this file.")
+    output_alignments: Annotated[
+        Optional[Path],
+        typer.Option("--alignments", help="Write word alignments (0-0 1-2 ...) to this file."),
     ] = None,
     attention_heads: HeadNames = None,
     judge: Judges = None,
@@ -106,28 +106,27 @@ def translate(
     from regard.terminal import counting
 
     experiment = Run.open(run)
-    of_source = {"--shortlist": shortlist, "--prefix": prefix, "--alignments": alignments}
+    of_source = {"--shortlist": shortlist, "--prefix": prefix, "--alignments": output_alignments}
     drawn = (temperature, top_k, top_p, seed)
     asked = SearchOptions(best, beam, length_penalty, sample, *drawn)
     unfit = {**of_source, "--judge": judge}
     refuse_unfit(experiment.config, unfit, unfit | asked.given())
-    if alignments is None:
+    if output_alignments is None:
         refuse("without --alignments", {"--attention-heads": attention_heads})
     search = asked_search(experiment, asked, judge)
     Parallel(trees=trees).check_read_by(experiment.config.annotations)
-    typing = input is None and sys.stdin.isatty()  # answer each line at once
-    stream = input or (prompted() if typing else sys.stdin.buffer)
+    typing, stream = standard_input() if input is None else (False, input)
     lines, again = tee(read_lines(stream, Parallel(trees=trees).beside()))
     chosen = batch_tokens, worker_count(workers), int8, shortlist
     predictor = load_predictor(experiment, search, *chosen, say=say)
     translator = with_judges(experiment, predictor, judge, say)
     prefixes = read_plain(prefix) if prefix else None
-    window = 1 if typing else WINDOW
+    window = 1 if typing else WINDOW  # answer each line at once
     progress = counting("translating", shown=output is not None)
     with writing(output, flush=typing) as write, progress as count:
         predicted = translator.predict(lines, prefixes, window, count)
         written = _write_each(zip(predicted, again, strict=False), best, write)
-        align_for(experiment, predictor, written, attention_heads, alignments, say)
+        align_for(experiment, predictor, written, attention_heads, output_alignments, say)
     predictor.report_truncated(say)
 
 

@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from regard.files import write_text
+from regard.corpora.writing import write_files
 
 SYMBOLS = tuple(f"s{number}" for number in range(256))
 MAX_PAIRS = 2_000_000
@@ -128,8 +128,10 @@ def generate(
 
 def write(corpus: Mapping[str, list[Example]], folder: Path) -> None:
     """Write two files per split: .source and .target."""
-    folder.mkdir(parents=True, exist_ok=True)
-    for split, examples in corpus.items():
-        for number, suffix in enumerate(("source", "target")):
-            text = "".join(example[number] + "\n" for example in examples)
-            write_text(folder / f"{split}.{suffix}", text)
+    sides = ("source", "target")
+    files = {
+        f"{split}.{sides[number]}": [example[number] for example in examples]
+        for split, examples in corpus.items()
+        for number in (0, 1)
+    }
+    write_files(folder, files)

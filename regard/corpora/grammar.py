@@ -16,7 +16,7 @@ from regard.corpora.phrases import ReferringPronoun
 from regard.corpora.riddles import RiddleSampler, Split, street
 from regard.corpora.sentences import SentenceSampler
 from regard.corpora.words import Node, Word
-from regard.files import write_text
+from regard.corpora.writing import write_files
 
 RIDDLE_SHARE = 0.28
 MAX_PAIRS = 2_000_000
@@ -180,14 +180,12 @@ def right_pronoun(example: Example, translation: str) -> bool:
 
 def write(corpus: GrammarCorpus, folder: Path) -> None:
     """Write four files per split: .en, .de, .align in Pharaoh format and, for --trees, .trees."""
-    folder.mkdir(parents=True, exist_ok=True)
     splits = {"train": corpus.train, "valid": corpus.valid, "test": corpus.test}
+    files: dict[str, list[str]] = {}
     for split, examples in splits.items():
-        columns = {
-            "en": [example.source for example in examples],
-            "de": [example.target for example in examples],
-            "align": [" ".join(f"{a}-{b}" for a, b in each.alignment) for each in examples],
-            "trees": [" ".join(map(str, example.tree)) for example in examples],
-        }
-        for suffix, lines in columns.items():
-            write_text(folder / f"{split}.{suffix}", "".join(line + "\n" for line in lines))
+        files[f"{split}.en"] = [example.source for example in examples]
+        files[f"{split}.de"] = [example.target for example in examples]
+        links = (example.alignment for example in examples)
+        files[f"{split}.align"] = [" ".join(f"{a}-{b}" for a, b in each) for each in links]
+        files[f"{split}.trees"] = [" ".join(map(str, example.tree)) for example in examples]
+    write_files(folder, files)

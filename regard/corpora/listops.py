@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from regard.files import write_text
+from regard.corpora.writing import write_files
 
 MAX_LENGTH = 200
 MIN_LENGTH = 4
@@ -160,12 +160,9 @@ def _split(generator: random.Random, total: int, lists: int, capacity: int) -> l
 
 def write(corpus: ListOpsCorpus, folder: Path) -> None:
     """Write two files per split: .source and .target."""
-    folder.mkdir(parents=True, exist_ok=True)
     splits = {"train": corpus.train, "valid": corpus.valid, "test": corpus.test}
+    files: dict[str, list[str]] = {}
     for split, expressions in splits.items():
-        columns = {
-            "source": [expression.source for expression in expressions],
-            "target": [expression.target for expression in expressions],
-        }
-        for suffix, lines in columns.items():
-            write_text(folder / f"{split}.{suffix}", "".join(line + "\n" for line in lines))
+        files[f"{split}.source"] = [expression.source for expression in expressions]
+        files[f"{split}.target"] = [expression.target for expression in expressions]
+    write_files(folder, files)

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from regard.config import Settings
+from regard.config import MAX_COUNT, Settings
 from regard.data.annotations import ANNOTATIONS, Kinds
 from regard.data.batch import Batch
 from regard.data.encoding import PairEncoder
@@ -46,13 +46,22 @@ class BatchSettings(Settings):
     """
 
     tokens: int = Field(
-        default=4096, gt=0, description="Rows times the longest row of a batch, padding included."
+        default=4096,
+        gt=0,
+        le=1_000_000_000,
+        description="Rows times the longest row of a batch, padding included.",
     )
     max_length: int = Field(
-        default=256, gt=0, description="Pairs with more pieces than this on a side are skipped."
+        default=256,
+        gt=0,
+        le=MAX_COUNT,
+        description="Pairs with more pieces than this on a side are skipped.",
     )
     window: int = Field(
-        default=65536, gt=0, description="Pairs that are sorted by length at a time."
+        default=65536,
+        gt=0,
+        le=1_000_000_000,
+        description="Pairs that are sorted by length at a time.",
     )
 
 
@@ -134,7 +143,8 @@ class Store:
             return Store(folder, meta)
         except (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError):
             raise UsageError(
-                f"{folder} is not a complete encoded corpus: delete it and prepare it again."
+                f"{folder} is missing or not complete: delete what is left of it, and repeat the "
+                "whole command that trained the run, with its files, to make it again."
             ) from None
 
     def __len__(self) -> int:

@@ -8,7 +8,7 @@ from typing import ClassVar, Literal, Optional
 
 from pydantic import Field, ValidationInfo, field_validator, model_validator
 
-from regard.config import Settings
+from regard.config import MAX_COUNT, Settings
 from regard.data.annotations import MARKER
 from regard.data.batch import BOS, EOS, PAD, UNKNOWN
 from regard.errors import UsageError
@@ -38,7 +38,9 @@ class TokenizerSettings(Settings):
     target: Optional[TargetKind] = Field(
         default=None, description="How target lines are segmented, if otherwise; null: the same."
     )
-    vocabulary: int = Field(default=8000, gt=RESERVED, description="Largest number of pieces.")
+    vocabulary: int = Field(
+        default=8000, gt=RESERVED, le=MAX_COUNT, description="Largest number of pieces."
+    )
     joint: bool = Field(default=True, description="One vocabulary for source and target.")
     marker: str = Field(
         default=MARKER,

@@ -66,11 +66,16 @@ class Tokenizers:
     @staticmethod
     def given(path: Path) -> Tokenizers:
         """Those of a folder, or one for both sides from a tokenizer file or SentencePiece model."""
-        if path.is_dir():
-            return Tokenizers.load(path)
-        if path.suffix == ".model":
+        if path.is_file() and path.suffix == ".model":
             return Tokenizers.one(read_model(path))
-        return Tokenizers.one(*_load(path))
+        try:
+            return Tokenizers.load(path) if path.is_dir() else Tokenizers.one(*_load(path))
+        except UsageError:
+            what = "is not a tokenizer" if path.is_file() else "has no tokenizer"
+            raise UsageError(
+                f"{path} {what if path.exists() else 'does not exist'}: give the folder of a run, "
+                "a tokenizer.json, or a SentencePiece model whose name ends in .model."
+            ) from None
 
     def save(self, folder: Path) -> None:
         if self.joint:
@@ -78,6 +83,11 @@ class Tokenizers:
         else:
             save(self.source, folder / "source.tokenizer.json")
             save(self.target, folder / "target.tokenizer.json")
+
+    def digest(self) -> str:
+        """A hash of everything that decides which ids a text gets."""
+        sides = (self.source, self.target)
+        return _digest([[side.kind, side.content(), side.size] for side in sides])
 
     @staticmethod
     def load(folder: Path) -> Tokenizers:

@@ -236,8 +236,11 @@ def read_pairs(data: Parallel) -> Iterator[tuple[Line, Line]]:
     yield from ((_EMPTY, _EMPTY) for _ in range(number, pairs.report.read))
 
 
-def check_pairs(data: Parallel, say: Callable[[str], None]) -> None:
+def check_pairs(run: Run, data: Parallel, say: Callable[[str], None]) -> None:
     """Read everything once, and say what was found, before anything is aligned."""
+    if not run.config.reads_source:
+        raise UsageError("A language model reads no source to align: give a run that translates.")
+    data.check_read_by(run.config.annotations)
     data.refuse_weights()
     for note in data.open().check().sentences():
         say(note)

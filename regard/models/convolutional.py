@@ -11,6 +11,7 @@ from pydantic import Field, model_validator
 from torch import Tensor, nn
 from torch.nn import functional
 
+from regard.config import MAX_COUNT, MAX_LAYERS, MAX_WIDTH
 from regard.data.batch import Padded
 from regard.models.base import (
     DECODER_LAYERS,
@@ -46,15 +47,19 @@ class ConvolutionalConfig(Family):
     """
 
     kind: Literal["convolutional"] = Field(default="convolutional", description=KIND)
-    layers: int = Field(default=5, ge=1, description=LAYERS)
-    decoder_layers: Optional[int] = Field(default=None, ge=1, description=DECODER_LAYERS)
-    width: int = Field(default=128, ge=2, description="Size of the hidden vectors.")
-    kernel: int = Field(default=3, ge=1, description="Positions that a convolution sees; odd.")
+    layers: int = Field(default=5, ge=1, le=MAX_LAYERS, description=LAYERS)
+    decoder_layers: Optional[int] = Field(
+        default=None, ge=1, le=MAX_LAYERS, description=DECODER_LAYERS
+    )
+    width: int = Field(default=128, ge=2, le=MAX_WIDTH, description="Size of the hidden vectors.")
+    kernel: int = Field(
+        default=3, ge=1, le=999, description="Positions that a convolution sees; odd."
+    )
     position: Literal["learned", "sinusoidal"] = Field(
         default="learned", description="How positions are encoded."
     )
     max_length: int = Field(
-        default=1024, ge=1, description="Most positions, for learned positions only."
+        default=1024, ge=2, le=MAX_COUNT, description="Most positions, for learned positions only."
     )
     tying: Tying = Field(default="all", description=TYING)
     dropout: float = Field(default=0.2, ge=0, lt=1, description="Dropout probability.")
@@ -181,19 +186,31 @@ class ByteNetConfig(Family):
     """
 
     kind: Literal["bytenet"] = Field(default="bytenet", description=KIND)
-    layers: int = Field(default=10, ge=1, description="Blocks of the encoder.")
+    layers: int = Field(default=10, ge=1, le=MAX_LAYERS, description="Blocks of the encoder.")
     decoder_layers: Optional[int] = Field(
-        default=None, ge=1, description="Blocks of the decoder; null: as many as the encoder."
+        default=None,
+        ge=1,
+        le=MAX_LAYERS,
+        description="Blocks of the decoder; null: as many as the encoder.",
     )
-    width: int = Field(default=224, ge=2, description="Size of the hidden vectors; even.")
-    kernel: int = Field(default=3, ge=3, description="Positions that a convolution sees; odd.")
+    width: int = Field(
+        default=224, ge=2, le=MAX_WIDTH, description="Size of the hidden vectors; even."
+    )
+    kernel: int = Field(
+        default=3, ge=3, le=999, description="Positions that a convolution sees; odd."
+    )
     cycle: int = Field(
         default=5, ge=1, le=16, description="Blocks after which the dilation starts at 1 again."
     )
     stretch: float = Field(
-        default=1.2, ge=1, description="Target positions that are unfolded per source piece."
+        default=1.2,
+        ge=1,
+        le=1000,
+        description="Target positions that are unfolded per source piece.",
     )
-    extra: int = Field(default=10, ge=0, description="Target positions on top of these.")
+    extra: int = Field(
+        default=10, ge=0, le=MAX_COUNT, description="Target positions on top of these."
+    )
     tying: Tying = Field(default="all", description=TYING)
     dropout: float = Field(default=0.1, ge=0, lt=1, description="Dropout probability.")
     smoothing: float = Field(default=0.1, ge=0, lt=1, description="Label smoothing.")

@@ -9,6 +9,7 @@ from pydantic import Field
 from torch import Tensor, nn
 from torch.nn import functional
 
+from regard.config import MAX_COUNT, MAX_WIDTH
 from regard.data.annotations import Kinds, SentenceIndex
 from regard.data.batch import Padded
 from regard.metrics.table import Writes
@@ -31,11 +32,16 @@ class EntityConfig(Family):
     """
 
     kind: Literal["entity"] = Field(default="entity", description=KIND)
-    width: int = Field(default=100, ge=2, description="Size of the embeddings and of each slot.")
-    slots: int = Field(default=20, ge=1, description="Slots of the memory, one per entity.")
+    width: int = Field(
+        default=100, ge=2, le=MAX_WIDTH, description="Size of the embeddings and of each slot."
+    )
+    slots: int = Field(
+        default=20, ge=1, le=MAX_COUNT, description="Slots of the memory, one per entity."
+    )
     max_position: int = Field(
         default=32,
         ge=1,
+        le=MAX_COUNT,
         description="Positions in a sentence that are told apart; later ones count as the last.",
     )
     tying: Literal["none"] = Field(default="none", description=NO_TYING)

@@ -9,6 +9,7 @@ import torch
 from pydantic import Field, model_validator
 from torch import Tensor, nn
 
+from regard.config import MAX_WIDTH
 from regard.data.annotations import Kinds, SentenceIndex
 from regard.data.batch import Padded
 from regard.metrics.table import Writes
@@ -34,7 +35,9 @@ class HierarchicalConfig(Family):
 
     kind: Literal["hierarchical"] = Field(default="hierarchical", description=KIND)
     cell: CellKind = Field(default="gru", description="Recurrent cell.")
-    width: int = Field(default=100, ge=2, description="Size of the hidden vectors: even.")
+    width: int = Field(
+        default=100, ge=2, le=MAX_WIDTH, description="Size of the hidden vectors: even."
+    )
     pooling: Literal["attention", "mean"] = Field(
         default="attention",
         description="How words become a sentence, and sentences a document: weighted by attention "

@@ -8,6 +8,7 @@ from typing import Literal, Optional
 from pydantic import Field, model_validator
 from torch import Tensor, nn
 
+from regard.config import MAX_LAYERS
 from regard.data.annotations import DependencyTree, Kinds, WordIndex
 from regard.data.batch import Padded
 from regard.metrics.table import Writes
@@ -51,7 +52,7 @@ class LabellingConfig(BlockConfig, Family, ABC):
         description="The encoder: that of a Transformer (attention), or a bidirectional recurrent "
         "network with this cell.",
     )
-    layers: int = Field(default=2, ge=1, description=LAYERS)
+    layers: int = Field(default=2, ge=1, le=MAX_LAYERS, description=LAYERS)
     mixers: tuple[MixerKind, ...] = Field(
         default=("full",), min_length=1, description="Mixers, repeated over the layers."
     )

@@ -9,6 +9,7 @@ import torch
 from pydantic import Field, model_validator
 from torch import Tensor, nn
 
+from regard.config import MAX_LAYERS
 from regard.data.batch import Padded
 from regard.models.base import KIND, Decoder, Encoder, EncoderDecoder, Family
 from regard.models.causal import CausalDecoder, CausalShared, Read
@@ -46,7 +47,7 @@ class LanguageConfig(BlockConfig, Family):
     cell: Literal["attention", "rnn", "gru", "lstm"] = Field(
         default="attention", description="Causal self-attention, or a recurrent cell."
     )
-    layers: int = Field(default=4, ge=1, description="Number of layers.")
+    layers: int = Field(default=4, ge=1, le=MAX_LAYERS, description="Number of layers.")
     mixers: tuple[MixerKind, ...] = Field(
         default=("full",), min_length=1, description="Mixers, repeated over the layers."
     )

@@ -12,6 +12,7 @@ import torch
 from pydantic import Field, model_validator
 from torch import Tensor, nn
 
+from regard.config import MAX_LAYERS
 from regard.data.annotations import Fertility, Kinds
 from regard.data.batch import EOS, UNKNOWN, Batch, Padded
 from regard.errors import UsageError
@@ -37,8 +38,10 @@ class NonAutoregressiveConfig(BlockConfig, Family):
     """The encoder is that of a Transformer with the same settings, whose weights fit it."""
 
     kind: Literal["nonautoregressive"] = Field(default="nonautoregressive", description=KIND)
-    layers: int = Field(default=4, ge=1, description=LAYERS)
-    decoder_layers: Optional[int] = Field(default=None, ge=1, description=DECODER_LAYERS)
+    layers: int = Field(default=4, ge=1, le=MAX_LAYERS, description=LAYERS)
+    decoder_layers: Optional[int] = Field(
+        default=None, ge=1, le=MAX_LAYERS, description=DECODER_LAYERS
+    )
     mixers: tuple[MixerKind, ...] = Field(
         default=("full",), min_length=1, description="Mixers, repeated over the encoder's layers."
     )

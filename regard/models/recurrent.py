@@ -9,6 +9,7 @@ import torch
 from pydantic import Field, model_validator
 from torch import Tensor, nn
 
+from regard.config import MAX_WIDTH
 from regard.data.batch import Padded
 from regard.models.base import (
     DECODER_LAYERS,
@@ -58,7 +59,7 @@ class RecurrentConfig(Family):
     input_feeding: bool = Field(
         default=False, description="With attention=after: its result enters the next step."
     )
-    width: int = Field(default=256, ge=2, description="Size of the hidden vectors.")
+    width: int = Field(default=256, ge=2, le=MAX_WIDTH, description="Size of the hidden vectors.")
     tying: Tying = Field(default="all", description=TYING)
     dropout: float = Field(default=0.2, ge=0, lt=1, description="Dropout probability.")
     smoothing: float = Field(default=0.1, ge=0, lt=1, description="Label smoothing.")

@@ -9,6 +9,7 @@ from typing import Any, Literal, Optional
 from pydantic import Field, model_validator
 from torch import Tensor, nn
 
+from regard.config import MAX_LAYERS
 from regard.data.annotations import DependencyTree, Kinds
 from regard.data.batch import Padded
 from regard.models.base import (
@@ -41,8 +42,10 @@ class TransformerConfig(BlockConfig, Family):
     """
 
     kind: Literal["transformer"] = Field(default="transformer", description=KIND)
-    layers: int = Field(default=4, ge=1, description=LAYERS)
-    decoder_layers: Optional[int] = Field(default=None, ge=1, description=DECODER_LAYERS)
+    layers: int = Field(default=4, ge=1, le=MAX_LAYERS, description=LAYERS)
+    decoder_layers: Optional[int] = Field(
+        default=None, ge=1, le=MAX_LAYERS, description=DECODER_LAYERS
+    )
     mixers: tuple[MixerKind, ...] = Field(
         default=("full",), min_length=1, description="Mixers, repeated over the encoder's layers."
     )

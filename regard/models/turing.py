@@ -10,6 +10,7 @@ import torch
 from pydantic import Field, model_validator
 from torch import Tensor, nn
 
+from regard.config import MAX_COUNT, MAX_WIDTH
 from regard.data.batch import BOS, Padded
 from regard.models.base import KIND, TYING, Decoder, Encoder, EncoderDecoder, Family
 from regard.nn.addressing import BLANK, Heads
@@ -33,15 +34,25 @@ class TuringConfig(Family):
         description="The network that steers the heads; a feedforward one remembers nothing but "
         "its memory.",
     )
-    width: int = Field(default=100, ge=2, description="Size of the embeddings and the controller.")
-    slots: int = Field(
-        default=128, ge=3, description="Slots of the memory; no parameter depends on their number."
+    width: int = Field(
+        default=100, ge=2, le=MAX_WIDTH, description="Size of the embeddings and the controller."
     )
-    slot_width: int = Field(default=20, ge=1, description="Size of the vector in each slot.")
+    slots: int = Field(
+        default=128,
+        ge=3,
+        le=MAX_COUNT,
+        description="Slots of the memory; no parameter depends on their number.",
+    )
+    slot_width: int = Field(
+        default=20, ge=1, le=MAX_WIDTH, description="Size of the vector in each slot."
+    )
     read_heads: int = Field(default=1, ge=1, le=16, description="Heads that read the memory.")
     write_heads: int = Field(default=1, ge=1, le=16, description="Heads that write the memory.")
     shift: int = Field(
-        default=1, ge=1, description="The most slots that a head can move in one step."
+        default=1,
+        ge=1,
+        le=MAX_COUNT,
+        description="The most slots that a head can move in one step.",
     )
     feed: bool = Field(
         default=True, description="Each step of writing reads the token written before."

@@ -9,7 +9,7 @@ import torch
 from pydantic import Field
 from torch import Tensor, nn
 
-from regard.config import Settings
+from regard.config import MAX_COUNT, MAX_WIDTH, Settings
 from regard.nn.attention import (
     CrossAttention,
     KeysValues,
@@ -60,9 +60,12 @@ class Embedding(nn.Module):
 class BlockConfig(Settings):
     """What all layers of a stack have in common; it makes their parts."""
 
-    width: int = Field(default=128, ge=2, description="Size of the hidden vectors.")
+    width: int = Field(default=128, ge=2, le=MAX_WIDTH, description="Size of the hidden vectors.")
     inner: int = Field(
-        default=256, ge=0, description="Hidden size of the feed-forward network; 0: no network."
+        default=256,
+        ge=0,
+        le=MAX_WIDTH,
+        description="Hidden size of the feed-forward network; 0: no network.",
     )
     heads: int = Field(default=4, ge=1, description="Attention heads; must divide the width.")
     mixing: MixerSizes = Field(
@@ -81,11 +84,15 @@ class BlockConfig(Settings):
     )
     max_length: int = Field(
         default=1024,
-        ge=1,
+        ge=2,
+        le=MAX_COUNT,
         description="Most positions, for learned positions and the linformer mixer only.",
     )
     max_distance: int = Field(
-        default=16, ge=1, description="shaw, syntax: larger distances count as this one."
+        default=16,
+        ge=1,
+        le=MAX_COUNT,
+        description="shaw, syntax: larger distances count as this one.",
     )
     scale_embeddings: bool = Field(
         default=True, description="Multiply embeddings by the square root of the width."

@@ -14,6 +14,7 @@ from regard.data.line import Line
 from regard.data.parallel import Parallel, PathLike, paths_of
 from regard.data.text import read_plain
 from regard.errors import UsageError
+from regard.files import check_outputs
 from regard.metrics.base import Score
 from regard.metrics.table import metrics_for
 from regard.metrics.text import TextMetrics
@@ -49,6 +50,8 @@ def distill(
     if len(paths_of(data.source)) != 1 or len(paths_of(data.target)) > 1 or data.pairs is not None:
         raise UsageError("Give the text to translate as one --source, one sentence per line.")
     data.check_read_by(run.config.annotations)
+    texts = (*paths_of(data.source), *paths_of(data.target))
+    check_outputs([Path(output)], (*texts, *data.beside().values()))
     digest = _check(data)
     translate_file(run, data, digest, Path(output), search, workers, say, count)
     return None if data.target is None else _score(run, data, Path(output))

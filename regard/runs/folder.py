@@ -76,8 +76,8 @@ class Run:
         return Run(path, check(Config, values))
 
     def discard(self) -> None:
-        """Remove a run that has not trained anything yet."""
-        if not self.checkpoints().steps():
+        """Remove a run that has not trained anything yet: nothing is saved or in its journal."""
+        if not self.checkpoints().steps() and not any(self.journal):
             shutil.rmtree(self.path, ignore_errors=True)
 
     @contextmanager
@@ -113,8 +113,14 @@ class Run:
         return self.number("plan", "steps")
 
     def has_tokenizers(self) -> bool:
-        joint, *separate = (f"{side}tokenizer.json" for side in ("", "source.", "target."))
-        return (self.path / joint).exists() or all((self.path / n).exists() for n in separate)
+        return all(path.exists() for path in self.tokenizer_files())
+
+    def tokenizer_files(self) -> list[Path]:
+        """One for both sides, or one for each."""
+        joint, *separate = (
+            self.path / f"{side}tokenizer.json" for side in ("", "source.", "target.")
+        )
+        return [joint] if joint.exists() else separate
 
     def tokenizers(self) -> Tokenizers:
         return Tokenizers.load(self.path)

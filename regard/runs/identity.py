@@ -1,10 +1,10 @@
-"""Which config and data a checkpoint belongs to, so that it is never resumed with others."""
+"""Which config, data and tokenizers a checkpoint belongs to: it is never used with others."""
 
 from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from regard.config import differences
@@ -16,11 +16,13 @@ from regard.training.checkpoint import Checkpoint
 
 
 def identity(run: Run) -> dict[str, Any]:
-    """What each checkpoint records of its run: the hash of its config, and its data."""
+    """What each checkpoint records of its run: the hash of its config, its data, and the hash of
+    its tokenizers."""
     written = json.dumps(read_json(run.path / "config.json"), sort_keys=True)
     return {
         "config": hashlib.sha256(written.encode()).hexdigest(),
         "data": run.facts("data").get("fingerprint"),
+        "tokenizers": run.tokenizers().digest(),
     }
 
 
@@ -53,11 +55,23 @@ def _is_finished(run: Run) -> bool:
 
 
 def check_matches(run: Run, checkpoint: Checkpoint) -> None:
-    """Refuse to resume from a checkpoint that was made with another config or other data."""
-    for name, value in identity(run).items():
-        if checkpoint.manifest.get(name) != value:
+    """Refuse to resume from a checkpoint that was made with another config, data or tokenizer."""
+    _check(run, checkpoint, ("config", "data", "tokenizers"))
+
+
+def check_usable(run: Run, checkpoint: Checkpoint) -> None:
+    """Refuse to use weights that were trained with another config or other tokenizers."""
+    _check(run, checkpoint, ("config", "tokenizers"))
+
+
+def _check(run: Run, checkpoint: Checkpoint, names: Sequence[str]) -> None:
+    """What an older checkpoint does not record cannot be checked."""
+    now = identity(run)
+    for name in names:
+        if checkpoint.manifest.get(name, now[name]) != now[name]:
+            files = {"tokenizers": run.tokenizer_files()}.get(name, [run.path / f"{name}.json"])
             raise UsageError(
-                f"{run.path / f'{name}.json'} was changed after {checkpoint.folder.name} was "
+                f"{' or '.join(map(str, files))} was changed after {checkpoint.folder.name} was "
                 "saved: restore it, or start another run."
             )
 

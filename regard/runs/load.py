@@ -16,6 +16,7 @@ from regard.nn.fast.prepare import prepare_for_search, quantize
 from regard.predict import BATCH_TOKENS, Predictor
 from regard.runs.first import install_first
 from regard.runs.folder import Run
+from regard.runs.identity import check_usable
 from regard.runs.shortlist import with_shortlist
 from regard.search.base import Search
 from regard.training.checkpoint import Checkpoint
@@ -47,6 +48,7 @@ def load_model(run: Run, say: Say = print) -> tuple[Model, Checkpoint]:
         raise RegardError(
             f"{run.path} has no checkpoint yet: train it longer with the same command."
         )
+    check_usable(run, checkpoint)
     model = _random_model(run, run.tokenizers())
     install(model, checkpoint.tensors("weights"))
     average = run.config.training.average.build(model)

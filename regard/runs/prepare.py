@@ -108,7 +108,10 @@ def prepare(
     complete = "pairs" in known
     if data is None:
         if not complete or not run.has_store("train") or not run.has_store("valid"):
-            raise UsageError("This run has no data yet: repeat the whole command.")
+            raise UsageError(
+                f"The data of {run.path} is missing or not complete: repeat the whole command that "
+                "started the run, with its files, to make it again."
+            )
         return
     if known:
         _check_same_data(run, known.get("fingerprint"), data.fingerprint)

@@ -115,7 +115,8 @@ def _prepared(
 ) -> Iterator[Run]:
     """The run, locked and ready to train.
 
-    A usage error leaves no new run behind, so that the command can be corrected and repeated.
+    An error before anything is trained leaves no new run behind, so that the command can be
+    corrected and repeated.
     """
     if config is None and not Run.exists(path):
         raise UsageError("Give a recipe, such as tiny, and the files to train on.")
@@ -143,7 +144,7 @@ def _prepared(
             save_languages(run, data, display.note)
             checked = None  # may hold the whole text, which training does not need
             yield run
-    except UsageError:
+    except (RegardError, MemoryError, RuntimeError):
         if created is not None:
             created.discard()
         raise

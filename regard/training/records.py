@@ -54,7 +54,7 @@ class Records:
             if not all(all_finite(group) for group in groups.values()):
                 raise RegardError(
                     f"The weights of step {progress.step} are not finite and were not saved: lower "
-                    "training.optimizer.rate and start a new run; the last good checkpoint is kept."
+                    f"training.optimizer.rate and start a new run; {self.kept()}."
                 )
             self.journal.sync()
             self.checkpoints.save(
@@ -65,6 +65,12 @@ class Records:
             text = f"Could not save the checkpoint of step {progress.step} ({reason})"
             if must:
                 raise RegardError(f"{text}: free some space and run the same command.") from None
-            self.display.note(f"{text}; training continues, the previous checkpoint is intact.")
+            self.display.note(f"{text}; training continues, {self.kept()}.")
             return False
         return True
+
+    def kept(self) -> str:
+        """What is left if training fails now."""
+        if self.checkpoints.steps():
+            return "the last good checkpoint is kept"
+        return "there is no checkpoint yet"

@@ -19,7 +19,7 @@ class TrainingSettings(Settings):
     average: AverageSettings = Field(
         default=AverageSettings(), description="Averaging of the weights over steps."
     )
-    accumulate: int = Field(default=1, ge=1, description="Batches per update.")
+    accumulate: int = Field(default=1, ge=1, le=10_000, description="Batches per update.")
     dropout_start: float = Field(
         default=1.0, ge=0, le=1, description="Fraction of the dropout applied in the first epoch."
     )

@@ -233,7 +233,7 @@ class Trainer:
         if self.settings.not_finite == "stop" or self.progress.skipped >= MAX_SKIPPED:
             raise RegardError(
                 f"Training stopped at step {step} because of a non-finite {culprit}: lower "
-                "training.optimizer.rate and start a new run; the last good checkpoint is kept."
+                f"training.optimizer.rate and start a new run; {self.records.kept()}."
             )
 
     def _log(self) -> None:

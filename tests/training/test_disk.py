@@ -79,6 +79,27 @@ def test_a_disk_that_was_full_for_a_while_costs_nothing(
     assert tensors(tmp_path / "run", 8) == tensors(undisturbed, 8)
 
 
+def test_a_first_save_that_fails_does_not_claim_that_there_is_a_checkpoint(
+    tmp_path: Path, corpus: Corpus, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    notes = list[str]()
+    monkeypatch.setattr(Display, "note", lambda self, text: notes.append(text))
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+
+    def raise_again() -> None:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+
+    def lower_again() -> None:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (LIMIT, before[1]))
+
+    limited = file_size_limit(1, LIMIT)
+    with limited, at_step(3, raise_again), at_step(5, lower_again), at_step(7, raise_again):
+        train_small(tmp_path / "run", corpus, save_every=2)
+    first, second = (note for note in notes if "Could not save" in note)
+    assert "there is no checkpoint yet" in first
+    assert "the last good checkpoint is kept" in second
+
+
 def test_a_journal_that_cannot_be_written_is_said_once_and_costs_nothing(
     tmp_path: Path, corpus: Corpus, undisturbed: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

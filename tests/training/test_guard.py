@@ -196,8 +196,10 @@ def test_a_poisoned_weight_is_named_and_never_saved(
         model.register_forward_pre_hook(poison)
 
     changed(monkeypatch, change)
-    with pytest.raises(RegardError, match=r"non-finite|not finite"):
+    with pytest.raises(RegardError, match=r"non-finite|not finite") as failed:
         train_small(tmp_path / "run", corpus, steps=40, save_every=save_every)
+    kept = "the last good checkpoint is kept" in str(failed.value)
+    assert kept == bool(saved_steps(tmp_path / "run"))
     wheres = {r["where"] for r in journal(tmp_path / "run") if r["event"] == "not_finite"}
     assert wheres == {"weights of encoder.embedding.tokens.weight"}
     if save_every == 3:

@@ -6,7 +6,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from regard.config import Settings
+from regard.config import MAX_COUNT, Settings
 from regard.nn.mixers.base import Looks, Mixer
 from regard.nn.mixers.bigbird import BigBird, Pattern
 from regard.nn.mixers.full import FullAttention
@@ -27,17 +27,29 @@ class MixerSizes(Settings):
     """Sizes that only one kind of mixer has."""
 
     neighbourhood: int = Field(
-        default=64, ge=1, description="window: positions attended to, half of them on each side."
+        default=64,
+        ge=1,
+        le=MAX_COUNT,
+        description="window: positions attended to, half of them on each side.",
     )
-    block: int = Field(default=32, ge=1, description="bigbird: positions per block.")
+    block: int = Field(default=32, ge=1, le=MAX_COUNT, description="bigbird: positions per block.")
     global_blocks: int = Field(
-        default=1, ge=0, description="bigbird: blocks at the start that every position attends to."
+        default=1,
+        ge=0,
+        le=MAX_COUNT,
+        description="bigbird: blocks at the start that every position attends to.",
     )
     random_blocks: int = Field(
-        default=2, ge=0, description="bigbird: random blocks that each block attends to."
+        default=2,
+        ge=0,
+        le=MAX_COUNT,
+        description="bigbird: random blocks that each block attends to.",
     )
     projected: int = Field(
-        default=64, ge=1, description="linformer: positions that a line is projected to."
+        default=64,
+        ge=1,
+        le=MAX_COUNT,
+        description="linformer: positions that a line is projected to.",
     )
     sharing: Sharing = Field(
         default="heads",

@@ -1,0 +1,23 @@
+"""The files of a corpus, which never replace those of another."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from regard.errors import UsageError
+from regard.files import write_text
+
+
+def write_files(folder: Path, files: Mapping[str, Sequence[str]]) -> None:
+    """Write the lines of each file; writing the same corpus again changes nothing."""
+    texts = {folder / name: "".join(f"{line}\n" for line in files[name]) for name in files}
+    for path, text in texts.items():
+        if path.exists() and not (path.is_file() and path.read_bytes() == text.encode("utf-8")):
+            raise UsageError(
+                f"{path} exists and has other content: choose another folder, or delete the files "
+                "of the other corpus."
+            )
+    folder.mkdir(parents=True, exist_ok=True)
+    for path, text in texts.items():
+        write_text(path, text)

@@ -1,0 +1,361 @@
+"""Mistakes that cost something: files overwritten, streams closed, a run that was tampered with."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import resource
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from test_messages import assert_for_people
+from toy import (
+    SMALL,
+    at_step,
+    saved_steps,
+    small_command,
+    some_lines,
+    train_small,
+    write_corpus,
+    write_lines,
+)
+
+import regard
+from regard.cli import main
+from regard.data.parallel import Parallel
+from regard.data.tokenizer import Words
+from regard.data.tokenizers import Tokenizers
+from regard.errors import UsageError
+from regard.files import write_text
+from regard.processes import memory
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("mistakes")
+    train_small(folder / "run", write_corpus(folder), steps=4)
+    return folder
+
+
+def said(capsys: pytest.CaptureFixture[str], *arguments: Any, code: int = 2) -> str:
+    """The one sentence that a command says on standard error."""
+    capsys.readouterr()
+    assert main([str(each) for each in arguments]) == code
+    sentence = capsys.readouterr().err.strip()
+    assert_for_people(sentence)
+    return sentence
+
+
+# files
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "translate {run} --input {source} --output {source}",
+        "translate {run} --input {source} --output {link}",
+        "translate {run} --input {source} --prefix {target} --alignments {target}",
+        "evaluate {run} --source {source} --target {target} --output {source}",
+        "score {run} --source {source} --target {target} --output {target}",
+        "align {run} --source {source} --target {target} --output {source}",
+        "distill {run} --source {source} --output {source}",
+        "look {run} --input {source} --output {source}",
+    ],
+)
+def test_no_command_overwrites_what_it_reads(
+    command: str, folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    source, target, link = (tmp_path / name for name in ("one.en", "one.de", "link"))
+    source.write_text("ant bee\n")
+    target.write_text("BEE ANT\n")
+    link.symlink_to(source)
+    given = {"run": folder / "run", "source": source, "target": target, "link": link}
+    assert "is also an input" in said(capsys, *command.format_map(given).split(" "))
+    assert (source.read_text(), target.read_text()) == ("ant bee\n", "BEE ANT\n")
+    assert link.is_symlink()
+
+
+def test_distill_in_python_does_not_overwrite_its_source_either(
+    folder: Path, tmp_path: Path
+) -> None:
+    source = tmp_path / "one.en"
+    source.write_text("ant bee\n")
+    with pytest.raises(UsageError, match="also an input"):
+        regard.distill(folder / "run", Parallel(source), output=source)
+
+
+def test_two_outputs_never_share_a_file(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    source = tmp_path / "one.en"
+    source.write_text("ant bee\n")
+    both = tmp_path / "both"
+    command = ["translate", folder / "run", "--input", source, "--output", both]
+    other = f"{tmp_path}{os.sep}.{os.sep}both"
+    assert "two outputs" in said(capsys, *command, "--alignments", other)
+    assert not both.exists()
+    nowhere = ["--output", os.devnull, "--alignments", os.devnull]
+    assert main([str(each) for each in [*command[:4], *nowhere]]) == 0
+
+
+@pytest.mark.parametrize("name", ["grammar", "listops", "copy"])
+def test_a_corpus_does_not_replace_another(
+    name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    command = ["corpus", name, "--output", tmp_path / "corpus", "--pairs", 20]
+    assert main([str(each) for each in command]) == 0
+    before = {path: path.read_bytes() for path in (tmp_path / "corpus").iterdir()}
+    assert "choose another folder" in said(capsys, *command, "--seed", 2)
+    assert {path: path.read_bytes() for path in (tmp_path / "corpus").iterdir()} == before
+    next(iter(before)).unlink()  # as when it was stopped midway
+    assert main([str(each) for each in command]) == 0
+    assert {path: path.read_bytes() for path in (tmp_path / "corpus").iterdir()} == before
+
+
+# closed streams
+
+
+@pytest.mark.parametrize(
+    ("command", "closed", "sentence"),
+    [
+        ("translate {run}", "<&-", "Standard input is closed: give the file to read"),
+        ("translate {run} --input {folder}/test.source", ">&-", "Standard output is closed"),
+        ("info {run}", ">&-", "Standard output is closed"),
+        ("recipes", ">&-", "Standard output is closed"),
+    ],
+)
+def test_a_closed_stream_is_an_error(
+    command: str, closed: str, sentence: str, folder: Path
+) -> None:
+    """Also those of score and evaluate: it is checked before the command is looked at."""
+    given = command.format_map({"run": folder / "run", "folder": folder})
+    shell = f"{sys.executable} -m regard {given} {closed}"
+    ended = subprocess.run(["sh", "-c", shell], capture_output=True, text=True, timeout=120)
+    assert ended.returncode == 2
+    assert sentence in ended.stderr
+    assert_for_people(ended.stderr.strip())
+
+
+# a run that was tampered with
+
+
+@pytest.fixture
+def copied(folder: Path, tmp_path: Path) -> Path:
+    shutil.copytree(folder / "run", tmp_path / "run")
+    return tmp_path / "run"
+
+
+def swap_tokenizer(run: Path) -> None:
+    """Another tokenizer of the same size, in a valid file."""
+    own = Tokenizers.load(run)
+    words = own.source.content()
+    Tokenizers.one(Words([*words[1:], words[0]]), own.target.size).save(run)
+
+
+def change_heads(run: Path) -> None:
+    path = run / "config.json"
+    path.write_text(path.read_text().replace('"heads": 2', '"heads": 4'))
+
+
+@pytest.mark.parametrize(
+    ("tamper", "name"), [(swap_tokenizer, "tokenizer.json"), (change_heads, "config.json")]
+)
+def test_a_run_is_not_used_with_another_tokenizer_or_config(
+    tamper: Callable[[Path], None],
+    name: str,
+    copied: Path,
+    folder: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    before = (copied / name).read_bytes()
+    tamper(copied)
+    assert (copied / name).read_bytes() != before
+    sentence = f"{copied / name} was changed after step-4 was saved: restore it"
+    source, target = folder / "test.source", folder / "test.target"
+    assert sentence in said(capsys, "translate", copied, "--input", source)
+    assert sentence in said(capsys, "score", copied, "--source", source, "--target", target)
+    assert sentence in said(capsys, "train", "--run", copied)
+    (copied / name).write_bytes(before)
+    assert main(["translate", str(copied), "--input", str(source)]) == 0
+
+
+def test_a_checkpoint_that_does_not_record_its_tokenizer_is_still_used(
+    copied: Path, folder: Path
+) -> None:
+    path = copied / "checkpoints" / "step-4" / "manifest.json"
+    manifest = json.loads(path.read_text())
+    del manifest["tokenizers"], manifest["digest"]
+    manifest["digest"] = hashlib.sha256(json.dumps(manifest, sort_keys=True).encode()).hexdigest()
+    path.write_text(json.dumps(manifest))
+    assert regard.load(copied)("ant bee") == regard.load(folder / "run")("ant bee")
+    regard.train(run=copied, quiet=True)
+
+
+# options and settings
+
+
+def test_looking_at_an_empty_target_is_refused(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    page = tmp_path / "look.html"
+    command = ["look", folder / "run", "ant", "--output", page, "--target"]
+    assert "There is no text in the target" in said(capsys, *command, "")
+    assert not page.exists()
+
+
+LARGE = ("model.width=1024", "model.inner=1024")
+SERIAL = "training.processes=1"
+
+
+def test_a_run_that_could_not_begin_leaves_its_folder_free(
+    folder: Path,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    corpus = write_corpus(tmp_path)
+    with monkeypatch.context() as patch:
+        patch.setattr(memory, "free_memory", lambda: 2**24)
+        command = small_command(tmp_path / "run", corpus, settings=(*SMALL, *LARGE, SERIAL))
+        assert "Not enough memory" in said(capsys, *command, "--quiet", "--steps=2", code=1)
+    assert not (tmp_path / "run").exists()
+    train_small(tmp_path / "run", corpus, steps=2)
+
+
+def test_a_run_that_has_a_checkpoint_is_never_removed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    corpus = write_corpus(tmp_path)
+
+    def fail() -> None:
+        raise MemoryError
+
+    with at_step(3, fail), pytest.raises(MemoryError):
+        train_small(tmp_path / "run", corpus, "training.log_every=100", save_every=2)
+    assert saved_steps(tmp_path / "run") == [2]
+    with at_step(1, fail), pytest.raises(MemoryError):
+        train_small(tmp_path / "run", corpus, "training.log_every=100", save_every=2)
+    assert saved_steps(tmp_path / "run") == [2]
+
+
+# what went wrong, and what to do
+
+
+@contextmanager
+def read_only_folder() -> Iterator[Path]:
+    """A folder that cannot be written to, without the rights of root, to whom all is permitted."""
+    folder, own = Path(tempfile.mkdtemp()), os.geteuid()
+    (folder / "inner").mkdir()
+    folder.chmod(0o755)
+    (folder / "inner").chmod(0o555)
+    try:
+        if own == 0:
+            os.seteuid(65534)
+        yield folder / "inner"
+    finally:
+        os.seteuid(own)
+        shutil.rmtree(folder)
+
+
+def test_a_language_model_aligns_nothing(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    target, run = tmp_path / "text", tmp_path / "run"
+    write_lines(target, some_lines(60, seed=3))
+    small = [part for setting in SMALL for part in ("--set", setting)]
+    trained = ["train", "language", "--run", run, "--target", target, *small, "--steps=1"]
+    assert main([*map(str, trained), "--quiet"]) == 0
+    for files in (["--target", target], ["--source", target, "--target", target]):
+        assert "A language model reads no source" in said(capsys, "align", run, *files)
+
+
+def test_what_is_no_tokenizer_is_refused_with_what_may_be_given(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    corpus, text = write_corpus(tmp_path), write_lines(tmp_path / "one.en", ["ant"])
+    cases = {text: "is not a tokenizer", tmp_path: "has no tokenizer", text / "x": "does not exist"}
+    for path, reason in cases.items():
+        command = small_command(tmp_path / "run", corpus, "--tokenizer", str(path))
+        sentence = said(capsys, *command, "--quiet")
+        assert f"{path} {reason}: give the folder of a run, a tokenizer.json" in sentence
+        assert not (tmp_path / "run").exists()
+
+
+def test_a_run_without_its_data_can_be_mended_as_it_says(
+    folder: Path, tmp_path: Path, copied: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    shutil.rmtree(copied / "data")
+    remedy = "with its files, to make it again"
+    assert remedy in said(capsys, "evaluate", copied)
+    assert remedy in said(capsys, "train", "--run", copied)
+    train_small(copied, write_corpus(tmp_path), steps=4)
+    assert main(["evaluate", str(copied), "--workers=1"]) == 0
+
+
+def test_an_error_of_the_system_names_the_file_that_was_given(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = write_lines(tmp_path / "one.en", ["ant"])
+    assert said(capsys, "corpus", "grammar", "--output", file, code=1) == (
+        f"regard: {file} is a file: choose a folder."
+    )
+    command = ["translate", folder / "run", "--input", file, "--output", tmp_path / "one.de"]
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    try:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (1, limits[1]))
+        sentence = said(capsys, *command, code=1)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    assert sentence == (
+        f"regard: No space left to write {tmp_path / 'one.de'}: free some and repeat the command."
+    )
+    name = "x" * 250  # the temporary name is too long
+    assert said(capsys, *command[:-1], tmp_path / name, code=1).endswith(f"{tmp_path / name}.")
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="only Linux has it")
+def test_a_full_disk_behind_standard_output_is_said() -> None:
+    shell = f"{sys.executable} -m regard recipes > /dev/full"
+    ended = subprocess.run(["sh", "-c", shell], capture_output=True, text=True, timeout=120)
+    assert ended.returncode == 1
+    assert ended.stderr == "regard: No space left on device: free some and repeat the command.\n"
+
+
+def test_a_folder_without_permission_is_named(capsys: pytest.CaptureFixture[str]) -> None:
+    with read_only_folder() as locked:
+        new = locked / "new"
+        sentence = said(capsys, "corpus", "copy", "--output", new, "--pairs=2", code=1)
+        assert sentence == (
+            f"regard: No permission to use {new}: change its permissions, or choose another."
+        )
+        with pytest.raises(PermissionError) as caught:
+            write_text(locked / "file", "text")
+        assert caught.value.filename == str(locked / "file")
+
+
+@pytest.mark.parametrize(
+    ("option", "sentence"),
+    [
+        ("--steps=99999999999999999999", "'budget.steps' cannot be 99999999999999999999"),
+        ("--epochs=1e300", "'budget.epochs' cannot be 1e+300: give 1e+06 or less"),
+        ("--set=model.layers=100000", "'model.layers' cannot be 100000: give 1000 or less"),
+        ("--set=model.width=99999999", "'model.width' cannot be 99999999: give 262144 or less"),
+        ("--set=tokenizer.vocabulary=2147483648", "'tokenizer.vocabulary' cannot be 2147483648"),
+        ("--set=model.max_length=1", "'model.max_length' cannot be 1: give 2 or more"),
+    ],
+)
+def test_what_no_machine_can_train_is_refused_before_a_run_begins(
+    option: str, sentence: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run = tmp_path / "run"
+    files = ["--source", tmp_path / "none", "--target", tmp_path / "none"]
+    assert sentence in said(capsys, "train", "tiny", "--run", run, *files, option)
+    assert not run.exists()
