@@ -10,12 +10,12 @@ from typing import Annotated, Optional
 import typer
 
 from regard import __version__
-from regard.cli.help import Verb
 from regard.cli.inspect import align, look, watch
 from regard.cli.make import corpus, demo, info, ladder, recipes, settings, train
 from regard.cli.options import say
-from regard.cli.parsing import ParserError, Verb, explain
+from regard.cli.parsing import ParserError, explain
 from regard.cli.use import compare, distill, evaluate, judge, score, translate
+from regard.cli.verb import Verb
 from regard.errors import RegardError, UsageError
 from regard.files import NO_SPACE
 

@@ -1,34 +1,16 @@
-"""Checks of every command line, and what is said about one that cannot be parsed."""
+"""What is said about a command line that cannot be parsed."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any, cast
 
 import typer
-from typer.core import TyperCommand
 
-from regard.files import check_outputs
 from regard.messages import unknown
 
 ParserError = cast(type[typer.BadParameter], typer.BadParameter.__mro__[2])
 """What the parser raises; typer carries its own copy of click, so the class has no fixed home."""
-
-
-class Verb(TyperCommand):
-    """A command that never overwrites what it reads; its outputs are the paths whose parameters
-    are called `output` or `output_...`."""
-
-    def invoke(self, ctx: Any) -> Any:
-        written: list[Path] = []
-        read: list[Path] = []
-        for name, value in ctx.params.items():
-            given = value if isinstance(value, list) else [value]
-            paths = [each for each in given if isinstance(each, Path)]
-            (written if name.split("_")[0] == "output" else read).extend(paths)
-        check_outputs(written, read)
-        return super().invoke(ctx)
 
 
 def explain(error: typer.BadParameter, given: Sequence[str], verbs: Sequence[str]) -> str:

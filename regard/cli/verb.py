@@ -1,12 +1,15 @@
-"""Help for people: what to give, where the parser would show Python's types."""
+"""A command: its help names what to give instead of types, and it never overwrites what it reads."""
 
 from __future__ import annotations
 
 import re
+from pathlib import Path
 from typing import Any
 
 import typer
 from typer.core import TyperCommand
+
+from regard.files import check_outputs
 
 _TYPES = {
     "<path>": "FILE",
@@ -21,7 +24,21 @@ _TYPES = {
 
 
 class Verb(TyperCommand):
-    """A command whose help names no types: `RUN` and `--beam NUMBER`."""
+    """A command whose help names no types: `RUN` and `--beam NUMBER`.
+
+    Its outputs are the paths whose parameters are called `output` or `output_...`; none of them
+    may be a file that it reads.
+    """
+
+    def invoke(self, ctx: Any) -> Any:
+        written: list[Path] = []
+        read: list[Path] = []
+        for name, value in ctx.params.items():
+            given = value if isinstance(value, list) else [value]
+            paths = [each for each in given if isinstance(each, Path)]
+            (written if name.split("_")[0] == "output" else read).extend(paths)
+        check_outputs(written, read)
+        return super().invoke(ctx)
 
     def format_options(self, ctx: typer.Context, formatter: Any) -> None:  # type: ignore[override]
         rows: dict[str, list[tuple[str, str]]] = {"argument": [], "option": []}
