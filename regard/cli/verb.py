@@ -1,4 +1,4 @@
-"""A command: its help names what to give instead of types, and it never overwrites what it reads."""
+"""A command: its help names what to give instead of types; it never overwrites what it reads."""
 
 from __future__ import annotations
 
