@@ -35,7 +35,11 @@ def small_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def stop_at(lines: int) -> Callable[[int], None]:
-    def count(done: int) -> None:
+    done = 0
+
+    def count(more: int) -> None:
+        nonlocal done
+        done += more
         if done >= lines:
             raise Crash
 
@@ -71,7 +75,7 @@ def test_stopped_and_continued_gives_the_same_bytes(
         stream.write(b"half of the next chu")  # a kill between writing and recording it
     done: list[int] = []
     regard.distill(teacher, data, output=out, workers=workers, count=done.append)
-    assert done == [32, 48, 60]  # nothing is translated twice
+    assert done == [32, 16, 12]  # nothing is translated twice
     assert (tmp_path / "out").read_bytes() == (tmp_path / "whole").read_bytes()
     assert left(tmp_path) == []
 

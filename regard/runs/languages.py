@@ -49,7 +49,7 @@ def save_languages(run: Run, data: Optional[Parallel], note: Callable[[str], Non
     if facts == before:
         return
     run.save_facts(FACTS, facts)
-    if used != wanted and run.config.training.metric == "bleu":
+    if used != wanted and run.config.metric == "bleu":
         note(_difference(used, wanted))
 
 
