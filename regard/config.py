@@ -188,7 +188,9 @@ def _reason(kind: str, context: Mapping[str, Any]) -> str:
 
 def _plain(value: Any) -> str:
     """A bound or a list of choices: 1 rather than 1.0, and no quotes."""
-    return f"{value:g}" if isinstance(value, float) else str(value).replace("'", "")
+    if isinstance(value, float):
+        return f"{value:.0f}" if value.is_integer() else f"{value:g}"
+    return str(value).replace("'", "")
 
 
 def _show_input(value: Any) -> str:

@@ -105,7 +105,7 @@ class Predictor:
         self, lines: Union[Text, Texts], count: Count = uncounted
     ) -> Union[str, list[str]]:
         """Translate a line, or a list of them; `count` is told how many more are done."""
-        if isinstance(lines, (str, Line)):
+        if isinstance(lines, (str, Line)) or not isinstance(lines, Iterable):
             return next(self.predict([lines])).text
         return [prediction.text for prediction in self.predict(lines, count=count)]
 

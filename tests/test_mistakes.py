@@ -345,7 +345,7 @@ def test_a_folder_without_permission_is_named(capsys: pytest.CaptureFixture[str]
     ("option", "sentence"),
     [
         ("--steps=99999999999999999999", "'budget.steps' cannot be 99999999999999999999"),
-        ("--epochs=1e300", "'budget.epochs' cannot be 1e+300: give 1e+06 or less"),
+        ("--epochs=1e300", "'budget.epochs' cannot be 1e+300: give 1000000 or less"),
         ("--set=model.layers=100000", "'model.layers' cannot be 100000: give 1000 or less"),
         ("--set=model.width=99999999", "'model.width' cannot be 99999999: give 262144 or less"),
         ("--set=tokenizer.vocabulary=2147483648", "'tokenizer.vocabulary' cannot be 2147483648"),
@@ -359,3 +359,33 @@ def test_what_no_machine_can_train_is_refused_before_a_run_begins(
     files = ["--source", tmp_path / "none", "--target", tmp_path / "none"]
     assert sentence in said(capsys, "train", "tiny", "--run", run, *files, option)
     assert not run.exists()
+
+
+# from Python
+
+
+@pytest.mark.parametrize("lines", [5, [None], b"ant", None])
+def test_what_is_no_text_is_refused(lines: Any, folder: Path) -> None:
+    with pytest.raises(UsageError, match="Give a line of text") as caught:
+        regard.load(folder / "run")(lines)
+    assert_for_people(str(caught.value))
+
+
+def test_files_that_are_not_parallel_are_refused(folder: Path, tmp_path: Path) -> None:
+    wrong: Any = "one.en"
+    run, both = folder / "run", Parallel(folder / "test.source", folder / "test.target")
+    calls: list[Callable[[], Any]] = [
+        lambda: regard.train("tiny", wrong, run=tmp_path / "new"),
+        lambda: regard.train("tiny", both, run=tmp_path / "new", valid=wrong),
+        lambda: regard.evaluate(run, wrong),
+        lambda: regard.score(run, wrong),
+        lambda: regard.compare([run, run], wrong),
+        lambda: regard.tune_judges(run, ["pair=x:1"], wrong),
+        lambda: regard.ladder(["tiny"], wrong, output=tmp_path / "new"),
+        lambda: regard.distill(run, wrong, output=tmp_path / "new"),
+    ]
+    for call in calls:
+        with pytest.raises(UsageError, match=r"'one.en' .*Parallel\(") as caught:
+            call()
+        assert_for_people(str(caught.value).replace("Parallel(source, target)", ""))
+    assert not (tmp_path / "new").exists()

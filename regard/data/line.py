@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import NamedTuple, Optional, Union
 
+from regard.errors import UsageError
+
 
 class Line(NamedTuple):
     """A line of text and, if they are known, its dependency tree and its links to the target.
@@ -18,7 +20,11 @@ class Line(NamedTuple):
 
     @staticmethod
     def of(text: Text) -> Line:
-        return text if isinstance(text, Line) else Line(text)
+        if isinstance(text, Line):
+            return text
+        if not isinstance(text, str):
+            raise UsageError(f"Give a line of text, or a list of them, not {text!r}.")
+        return Line(text)
 
     def stripped(self) -> Line:
         """The same words without the white space around them."""

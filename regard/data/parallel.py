@@ -181,6 +181,16 @@ class Parallel:
                 )
 
 
+def check_parallel(*given: Optional[Parallel]) -> None:
+    """Refuse anything else that a caller from Python may give, such as the name of a file."""
+    for data in given:
+        if data is not None and not isinstance(data, Parallel):
+            raise UsageError(
+                f"{data!r} does not say which side it is: give the files as "
+                "Parallel(source, target)."
+            )
+
+
 def paths_of(given: Optional[Paths]) -> tuple[Path, ...]:
     """The files as paths, whether none, one or several were given."""
     if given is None:

@@ -14,7 +14,7 @@ from regard.data.annotations import DependencyTree
 from regard.data.corpus import Task
 from regard.data.doctor import examine, refuse_swapped
 from regard.data.line import Line
-from regard.data.parallel import NO_FILES, Parallel, PathLike, paths_of
+from regard.data.parallel import NO_FILES, Parallel, PathLike, check_parallel, paths_of
 from regard.data.tokenizer import TokenizerSettings
 from regard.errors import Interrupted, RegardError, UsageError
 from regard.files import write_json
@@ -55,6 +55,7 @@ def ladder(
     are taken. The same call again trains and measures only what is not done yet. Trees are given to
     those variants that read them. A variant whose training fails is not measured.
     """
+    check_parallel(data, valid, test)
     budget = budget_of(steps, epochs, minutes)
     given = (data or NO_FILES, valid or NO_FILES, test or NO_FILES)
     asked = Ladder(read_variants(variants), Path(output), *given, budget, tuple(settings), metrics)

@@ -11,7 +11,7 @@ from typing import Optional
 
 from regard.data.corpus import read_lines
 from regard.data.line import Line
-from regard.data.parallel import Parallel, PathLike, paths_of
+from regard.data.parallel import Parallel, PathLike, check_parallel, paths_of
 from regard.data.text import read_plain
 from regard.errors import UsageError
 from regard.files import check_outputs
@@ -44,6 +44,7 @@ def distill(
     The same call continues what was stopped. With a target, the score of the translations against
     it is returned. `count` is told how many more lines are done.
     """
+    check_parallel(data)
     run = Run.open(Path(teacher))
     if not run.config.reads_source:
         raise UsageError("A language model reads no source: give a run that translates.")

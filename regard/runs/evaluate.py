@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Optional
 
 from regard.data.line import Sides
-from regard.data.parallel import Parallel, PathLike
+from regard.data.parallel import Parallel, PathLike, check_parallel
 from regard.errors import UsageError
 from regard.messages import unknown
 from regard.metrics.base import Score
@@ -74,6 +74,7 @@ def evaluate(
     translations of the source, line by line. With judges, such as "channel=RUN:0.5", they choose
     among the candidates of each line.
     """
+    check_parallel(data)
     experiment, processes = Run.open(Path(run)), worker_count(workers)
     metrics = metrics_of(experiment, metrics, data)
     given = with_references(experiment, read_test_set(experiment, data, say), data, references)
@@ -127,6 +128,7 @@ def compare(
     Without files, the validation data is used, if all runs have the same. Trees are given to those
     runs that read them. Judges choose among the candidates of all runs but the baseline.
     """
+    check_parallel(data)
     if len(runs) < 2:
         raise UsageError("Give at least two runs to compare.")
     processes = worker_count(workers)
@@ -182,6 +184,7 @@ def score(
 ) -> list[tuple[float, int]]:
     """log p(target | source) and the number of target tokens for each pair, or log p(target) by a
     language model; (0, 0) for a pair that was skipped."""
+    check_parallel(data)
     experiment, processes = Run.open(Path(run)), worker_count(workers)
     given = read_test_set(experiment, data, say)
     predictor = load_predictor(experiment, workers=processes, say=say)

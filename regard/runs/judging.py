@@ -10,7 +10,7 @@ from typing import Any, Optional, get_args
 
 from regard.data.doctor import Profile, refuse_swapped
 from regard.data.line import Pair
-from regard.data.parallel import Parallel, PathLike
+from regard.data.parallel import Parallel, PathLike, check_parallel
 from regard.errors import UsageError
 from regard.judge import Judge, JudgedPredictor, Reads, Translator, Tuned, Weights, tune
 from regard.metrics.table import metrics_for
@@ -171,6 +171,7 @@ def tune_judges(
     Without files the validation data of the run is used. The metric is the main one of what the
     run writes.
     """
+    check_parallel(data)
     experiment = Run.open(Path(run))
     if not experiment.config.reads_source:
         raise UsageError("A language model has no translations to judge: give another run.")

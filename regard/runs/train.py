@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Optional, Union
 
 from regard.config import check, override
-from regard.data.parallel import Parallel, PathLike
+from regard.data.parallel import Parallel, PathLike, check_parallel
 from regard.data.store import Batches
 from regard.drawing.curves import save_curves
 from regard.errors import Interrupted, RegardError, UsageError
@@ -62,6 +62,7 @@ def train(
     began = time.perf_counter()
     path = Path(run)
     check_log(log)
+    check_parallel(data, valid)
     with Ranks.join() as ranks:
         display = Display(quiet=quiet or not ranks.first)
         if not ranks.first:
