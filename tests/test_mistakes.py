@@ -16,7 +16,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
 from test_messages import assert_for_people
+from torch.nn.modules.module import register_module_forward_pre_hook
 from toy import (
     SMALL,
     at_step,
@@ -35,7 +37,6 @@ from regard.data.tokenizer import Words
 from regard.data.tokenizers import Tokenizers
 from regard.errors import UsageError
 from regard.files import write_text
-from regard.processes import memory
 
 
 @pytest.fixture(scope="module")
@@ -211,21 +212,22 @@ def test_looking_at_an_empty_target_is_refused(
     assert not page.exists()
 
 
-LARGE = ("model.width=1024", "model.inner=1024")
-SERIAL = "training.processes=1"
+def no_memory(module: torch.nn.Module, arguments: Any) -> None:
+    raise MemoryError
 
 
 def test_a_run_that_could_not_begin_leaves_its_folder_free(
     folder: Path,
     tmp_path: Path,
     capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     corpus = write_corpus(tmp_path)
-    with monkeypatch.context() as patch:
-        patch.setattr(memory, "free_memory", lambda: 2**24)
-        command = small_command(tmp_path / "run", corpus, settings=(*SMALL, *LARGE, SERIAL))
+    handle = register_module_forward_pre_hook(no_memory)
+    try:
+        command = small_command(tmp_path / "run", corpus, "--set=training.processes=1")
         assert "Not enough memory" in said(capsys, *command, "--quiet", "--steps=2", code=1)
+    finally:
+        handle.remove()
     assert not (tmp_path / "run").exists()
     train_small(tmp_path / "run", corpus, steps=2)
 

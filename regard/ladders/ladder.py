@@ -222,13 +222,14 @@ class Ladder:
     def train(self, variant: Variant, quiet: bool) -> Run:
         """The run of a variant, trained to the end of its budget."""
         owner = self._tokenizer_owner(variant)
+        owned = self.output / owner.name  # not there if its training could not begin
         kinds = variant.config(self.settings).annotations
         return train(
             variant.recipe,
             self.data.only(kinds),
             run=self.output / variant.name,
             valid=self.valid.only(kinds) or None,
-            tokenizer=None if owner == variant else self.output / owner.name,
+            tokenizer=owned if owner != variant and Run.exists(owned) else None,
             steps=self.budget.steps,
             epochs=self.budget.epochs,
             minutes=self.budget.minutes,
