@@ -346,8 +346,8 @@ def test_a_folder_without_permission_is_named(capsys: pytest.CaptureFixture[str]
 @pytest.mark.parametrize(
     ("option", "sentence"),
     [
-        ("--steps=99999999999999999999", "'budget.steps' cannot be 99999999999999999999"),
-        ("--epochs=1e300", "'budget.epochs' cannot be 1e+300: give 1000000 or less"),
+        ("--steps=99999999999999999999", "--steps cannot be 99999999999999999999"),
+        ("--epochs=1e300", "--epochs cannot be 1e+300: give 1000000 or less"),
         ("--set=model.layers=100000", "'model.layers' cannot be 100000: give 1000 or less"),
         ("--set=model.width=99999999", "'model.width' cannot be 99999999: give 262144 or less"),
         ("--set=tokenizer.vocabulary=2147483648", "'tokenizer.vocabulary' cannot be 2147483648"),

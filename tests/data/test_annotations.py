@@ -351,7 +351,7 @@ def test_damaged_heads_do_not_open(tmp_path: Path) -> None:
     offsets = np.fromfile(tmp_path / "source.tree.offsets", np.int64)
     offsets[1] += 1
     offsets.tofile(tmp_path / "source.tree.offsets")
-    with pytest.raises(UsageError, match="not a complete"):
+    with pytest.raises(UsageError, match="not complete"):
         Store.open(tmp_path)
 
 
