@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import resource
 import signal
+import warnings
 from collections.abc import Iterator
 
 os.environ["OMP_NUM_THREADS"] = "1"  # before torch is imported, and for every subprocess
@@ -14,6 +16,18 @@ import torch
 torch.set_num_threads(1)
 # A shell starts what it runs in the background deaf to Ctrl-C, and subprocesses would be so too.
 signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+@pytest.fixture(autouse=True)
+def limits_stay() -> Iterator[None]:
+    """A limit on memory or on files that a test leaves behind would make others fail."""
+    kinds = (resource.RLIMIT_DATA, resource.RLIMIT_FSIZE)
+    before = [resource.getrlimit(kind) for kind in kinds]
+    yield
+    for kind, limits in zip(kinds, before, strict=True):
+        if resource.getrlimit(kind) != limits:
+            resource.setrlimit(kind, limits)
+            warnings.warn("a test has left a limit behind", stacklevel=1)
 
 
 @pytest.fixture(scope="module")

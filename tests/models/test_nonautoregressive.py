@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
 import math
-import shutil
 from dataclasses import replace
 from itertools import pairwise, product
 from pathlib import Path
@@ -274,11 +272,16 @@ def test_a_run_learns_from_links_and_needs_none_afterwards(folder: Path) -> None
 
 
 def test_removed_repeats_are_named_in_the_signature(folder: Path, tmp_path: Path) -> None:
-    run = shutil.copytree(folder / "run", tmp_path / "run")
-    config = json.loads((run / "config.json").read_text())
-    config["model"]["remove_repeats"] = True
-    (run / "config.json").write_text(json.dumps(config))
-    found = regard.evaluate(run)
+    regard.train(
+        "nonautoregressive",
+        data(folder, "train", "links"),
+        run=tmp_path / "run",
+        valid=data(folder, "valid"),
+        steps=3,
+        settings=[*SETTINGS, "model.remove_repeats=true"],
+        quiet=True,
+    )
+    found = regard.evaluate(tmp_path / "run")
     assert found.scores[0].signature.endswith("|repeats:removed")
     words = [line.split() for line in found.outputs]
     assert not any(a == b for line in words for a, b in pairwise(line))
