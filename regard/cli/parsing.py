@@ -1,4 +1,4 @@
-"""What is said about a command line that cannot be parsed."""
+"""Explains a command line that cannot be parsed, in one sentence."""
 
 from __future__ import annotations
 

@@ -168,7 +168,7 @@ function indexShown(steps) {
 
 let drawnSnapshot = "";
 
-function showSnapshot(anew) {
+function showSnapshot(redraw) {
   const steps = stepsShown();
   empty.hidden = steps.length > 0;
   time.hidden = snapshot.hidden = steps.length === 0;
@@ -180,7 +180,7 @@ function showSnapshot(anew) {
   slider.setAttribute("aria-valuetext", label.textContent);
   newest.setAttribute("aria-pressed", String(chosen.step === null));
   const name = `${steps[index]} ${chosen.sentence} ${page.clientWidth}`;
-  if (name === drawnSnapshot && !anew) return;
+  if (name === drawnSnapshot && !redraw) return;
   drawnSnapshot = name;
   const { sentences: list } = snapshots.get(steps[index]);
   chosen.sentence = Math.min(chosen.sentence, Math.max(0, list.length - 1));
@@ -243,13 +243,13 @@ function receive(data) {
   show(false);
 }
 
-function show(anew) {
+function show(redraw) {
   document.title = known.title;
   title.replaceChildren(named("bdi", known.title), " ", named("small", known.kind));
   banner.textContent = lost ? "The server has stopped; this is its last state." : "";
   showFigures();
   showCharts();
-  showSnapshot(anew);
+  showSnapshot(redraw);
   document.body.dataset.ready = "true";
 }
 
