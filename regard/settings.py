@@ -14,7 +14,8 @@ from pydantic.fields import FieldInfo
 
 from regard.config import Settings
 from regard.errors import UsageError
-from regard.recipes import Config, find_recipe
+from regard.recipes import find_recipe
+from regard.recipes.config import Config
 
 WIDTH = 80
 """Columns of a terminal that the text must fit."""

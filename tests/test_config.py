@@ -11,7 +11,8 @@ from regard.config import check, differences, override
 from regard.errors import UsageError
 from regard.models import Architecture
 from regard.models.transformer import TransformerConfig
-from regard.recipes import RECIPES, Config, find_recipe
+from regard.recipes import RECIPES, find_recipe
+from regard.recipes.config import Config
 
 
 @pytest.mark.parametrize("name", RECIPES)

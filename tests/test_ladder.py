@@ -41,7 +41,8 @@ from regard.ladders.report import VariantResult, write_report
 from regard.ladders.variants import DEFAULT_RECIPES, Variant, read_variants
 from regard.metrics.text import TextMetrics
 from regard.predict import Predictor
-from regard.recipes import RECIPES, Config
+from regard.recipes import RECIPES
+from regard.recipes.config import Config
 from regard.runs.folder import Run
 from regard.runs.load import build_model
 from regard.search.beam import Beam

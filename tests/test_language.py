@@ -307,7 +307,7 @@ def test_a_run_that_was_broken_off_goes_on_bit_for_bit(
     config: LanguageConfig, kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     model = config.changed(dropout=0.2)
-    recipe = recipes.language().changed(model=model)
+    recipe = recipes.RECIPES["language"]().changed(model=model)
     monkeypatch.setitem(recipes.RECIPES, "miniature", lambda: recipe)
     settings = [
         f"tokenizer.kind={kind}",

@@ -15,7 +15,8 @@ from regard.config import Settings, check, override
 from regard.errors import UsageError
 from regard.messages import counted, unknown
 from regard.metrics.text import TextMetrics
-from regard.recipes import RECIPES, Config, find_recipe
+from regard.recipes import RECIPES, find_recipe
+from regard.recipes.config import Config
 from regard.search.sample import Sample
 
 

@@ -29,10 +29,11 @@ def complete_run(incomplete: str) -> list[str]:
 
 
 def recipe_names() -> list[str]:
-    """Those of recipes.py: public functions without arguments that return a Config."""
+    """Public functions of recipes/ without arguments that return a Config."""
     return [
         node.name
-        for node in ast.parse((PACKAGE / "recipes.py").read_text(encoding="utf-8")).body
+        for path in sorted((PACKAGE / "recipes").glob("*.py"))
+        for node in ast.parse(path.read_text(encoding="utf-8")).body
         if isinstance(node, ast.FunctionDef)
         and not node.name.startswith("_")
         and not node.args.args

@@ -249,7 +249,7 @@ def recipes() -> None:
     from regard.recipes import RECIPES
 
     for name, recipe in RECIPES.items():
-        typer.echo(f"{name:16} {recipe.__doc__}")
+        typer.echo(f"{name:17} {recipe.__doc__}")
 
 
 def settings(

@@ -15,7 +15,7 @@ from regard.errors import UsageError
 
 if TYPE_CHECKING:
     from regard.metrics.text import TextMetrics
-    from regard.recipes import Config
+    from regard.recipes.config import Config
 
 Source = Annotated[
     Optional[list[Path]],

@@ -25,7 +25,7 @@ from regard.messages import counted
 from regard.metrics.table import Writes
 from regard.metrics.text import TextMetrics
 from regard.processes.limit import worker_count
-from regard.recipes import Budget, Config
+from regard.recipes.config import Budget, Config
 from regard.runs.folder import Run
 from regard.runs.identity import check_same_config
 from regard.runs.languages import metrics_of

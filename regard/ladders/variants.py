@@ -8,7 +8,8 @@ from dataclasses import dataclass
 
 from regard.config import override
 from regard.errors import UsageError
-from regard.recipes import RECIPES, Config, find_recipe
+from regard.recipes import RECIPES, find_recipe
+from regard.recipes.config import Config
 
 DEFAULT_RECIPES = (
     "rnn_plain",

@@ -12,7 +12,8 @@ from regard import __version__
 from regard.config import check
 from regard.data.parallel import PathLike
 from regard.errors import UsageError
-from regard.recipes import Config, find_recipe
+from regard.recipes import find_recipe
+from regard.recipes.config import Config
 
 if sys.version_info >= (3, 11):
     import tomllib

@@ -19,7 +19,7 @@ from regard.data.store import Store
 from regard.data.tokenizers import Tokenizers
 from regard.errors import UsageError
 from regard.files import clear_strays, read_json, write_json
-from regard.recipes import Config
+from regard.recipes.config import Config
 from regard.training.checkpoint import Checkpoints
 from regard.training.journal import Journal
 

@@ -10,7 +10,7 @@ from typing import Any
 from regard.config import differences
 from regard.errors import RegardError, UsageError
 from regard.files import read_json
-from regard.recipes import Config
+from regard.recipes.config import Config
 from regard.runs.folder import Run
 from regard.training.checkpoint import Checkpoint
 

@@ -9,7 +9,7 @@ from regard.errors import UsageError
 from regard.models.base import Model
 from regard.processes.cores import cores
 from regard.processes.ranks import Ranks
-from regard.recipes import Budget
+from regard.recipes.config import Budget
 from regard.runs.folder import Run
 from regard.training.display import Display
 from regard.training.plan import Plan

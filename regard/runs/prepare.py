@@ -19,7 +19,7 @@ from regard.data.tokenizers import Tokenizers
 from regard.errors import UsageError
 from regard.messages import counted
 from regard.metrics.table import Writes
-from regard.recipes import Config
+from regard.recipes.config import Config
 from regard.runs.folder import Run
 from regard.runs.start import Start
 from regard.training.display import Display

@@ -15,7 +15,8 @@ from regard.data.parallel import PathLike
 from regard.data.tokenizers import Tokenizers
 from regard.errors import UsageError
 from regard.models.weights import collect
-from regard.recipes import Config, find_recipe
+from regard.recipes import find_recipe
+from regard.recipes.config import Config
 from regard.runs.first import save_first
 from regard.runs.folder import Run
 from regard.runs.load import load_model

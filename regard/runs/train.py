@@ -19,7 +19,8 @@ from regard.processes.limit import check_count
 from regard.processes.memory import bounded_memory
 from regard.processes.peers import with_peers
 from regard.processes.ranks import Ranks
-from regard.recipes import Budget, Config, find_recipe
+from regard.recipes import find_recipe
+from regard.recipes.config import Budget, Config
 from regard.runs.folder import Run
 from regard.runs.identity import check_matches, check_same_config, identity
 from regard.runs.languages import save_languages

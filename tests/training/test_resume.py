@@ -31,7 +31,8 @@ from regard.data.store import BatchSettings, by_length
 from regard.data.tokenizer import TokenizerSettings
 from regard.errors import Interrupted
 from regard.models import Architecture
-from regard.recipes import RECIPES, TARGET_KINDS, Config
+from regard.recipes import RECIPES
+from regard.recipes.config import TARGET_KINDS, Config
 from regard.training.average import AverageSettings
 from regard.training.optimizers import OptimizerSettings
 from regard.training.settings import TrainingSettings
