@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from regard.runs.judging import tune_judges
     from regard.runs.load import load
     from regard.runs.train import train
+    from regard.studies.series import study
 
 __all__ = [
     "Interrupted",
@@ -31,6 +32,7 @@ __all__ = [
     "load",
     "look",
     "score",
+    "study",
     "train",
     "tune_judges",
 ]
@@ -48,6 +50,7 @@ _HOMES = {
     "load": "regard.runs.load",
     "look": "regard.inspection.look",
     "score": "regard.runs.evaluate",
+    "study": "regard.studies.series",
     "train": "regard.runs.train",
     "tune_judges": "regard.runs.judging",
 }

@@ -1,1 +1,6 @@
-"""Studies of trained models: one question per file, answered by measurement."""
+"""Studies: one claim about sequence models per file, and the measurement that decides it."""
+
+from __future__ import annotations
+
+NAMES: tuple[str, ...] = ("vanishing",)
+"""In the order of the index. Each is a file of this folder with a STUDY in it."""
