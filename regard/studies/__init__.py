@@ -2,5 +2,5 @@
 
 from __future__ import annotations
 
-NAMES: tuple[str, ...] = ("vanishing",)
+NAMES: tuple[str, ...] = ("vanishing", "saturation", "order", "database")
 """In the order of the index. Each is a file of this folder with a STUDY in it."""

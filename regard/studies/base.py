@@ -64,6 +64,11 @@ def difference(ours: Sequence[float], theirs: Sequence[float], unit: str = "") -
     return mean([a - b for a, b in zip(ours, theirs, strict=True)], unit)
 
 
+def relative_change(ours: Sequence[float], theirs: Sequence[float]) -> Number:
+    """By how many per cent ours are larger than theirs, paired by seed."""
+    return mean([100 * (a - b) / b for a, b in zip(ours, theirs, strict=True)], "%")
+
+
 def share(right: int, count: int) -> Number:
     """A percentage of `count` trials, with the normal approximation of its interval."""
     part = right / max(1, count)
