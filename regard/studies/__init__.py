@@ -2,5 +2,13 @@
 
 from __future__ import annotations
 
-NAMES: tuple[str, ...] = ("vanishing", "saturation", "order", "database")
+NAMES: tuple[str, ...] = (
+    "vanishing",
+    "exploding",
+    "deep",
+    "saturation",
+    "order",
+    "complexity",
+    "database",
+)
 """In the order of the index. Each is a file of this folder with a STUDY in it."""

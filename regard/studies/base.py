@@ -18,6 +18,9 @@ Verdict = Literal["holds", "holds partly", "does not hold"]
 STUDENT_T = (12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262)
 """97.5 % quantiles of Student's t distribution, from one degree of freedom on."""
 
+SMALL = 1e-3
+"""Smaller numbers are shown with an exponent."""
+
 
 @dataclass(frozen=True)
 class Number:
@@ -36,16 +39,20 @@ class Number:
         return self.value + (self.margin or 0.0)
 
     def __str__(self) -> str:
-        digits = _digits(self.margin or self.value)
-        margin = f" ± {self.margin:.{digits}f}" if self.margin else ""
-        return f"{self.value:,.{digits}f}{margin}{' ' * bool(self.unit)}{self.unit}"
+        size = self.margin or abs(self.value)
+        small = 0 < size < SMALL
+        digits = _digits(size)
+        shown = f"{self.value:.1e}" if small else f"{self.value:,.{digits}f}"
+        if self.margin:
+            shown += f" ± {self.margin:.1e}" if small else f" ± {self.margin:.{digits}f}"
+        return f"{shown} {self.unit}" if self.unit else shown
 
 
 def _digits(size: float) -> int:
     """Decimals that show two significant digits of a number of this size."""
     if not size or not math.isfinite(size):
         return 0
-    return min(9, max(0, 1 - math.floor(math.log10(abs(size)))))
+    return max(0, 1 - math.floor(math.log10(size)))
 
 
 def mean(values: Sequence[float], unit: str = "") -> Number:
