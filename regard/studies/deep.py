@@ -58,7 +58,7 @@ def loss_after(config: BlockConfig, depth: int, seed: int, steps: int) -> float:
         loss = (stack(x) - target).square().mean()
         loss.backward()
         optimizer.step()
-        losses.append(float(loss))
+        losses.append(float(loss.detach()))
     return losses[-1] / float(target.square().mean())
 
 

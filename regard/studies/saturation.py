@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import torch
@@ -36,9 +37,7 @@ def saturation(width: int, scaled: bool, seed: int, queries: int = 256) -> Satur
     entropy = -(weights * weights.clamp(min=1e-30).log()).sum(dim=-1).mean()
     value = torch.randn(KEYS)
     (grad,) = torch.autograd.grad((weights @ value).sum(), scores)
-    return Saturation(
-        float(entropy) / float(torch.tensor(KEYS).log()), float(grad.norm(dim=1).mean())
-    )
+    return Saturation(float(entropy.detach()) / math.log(KEYS), float(grad.norm(dim=1).mean()))
 
 
 def measure(laboratory: Laboratory) -> Finding:
