@@ -94,20 +94,17 @@ def measure(laboratory: Laboratory) -> Finding:
             above("without it an update is far larger", update[False], bound + 1),
             below("and training ends better with it", losses[True], losses[False]),
         ),
-        (
-            Lines(
-                "Norm of the gradient before clipping, seed 0",
-                "step",
-                "norm",
-                {
-                    "not clipped": list(enumerate(found[False][0].norms, 1)),
-                    "clipped": list(enumerate(found[True][0].norms, 1)),
-                },
-                log_y=True,
-                level=THRESHOLD,
-            ),
-        ),
+        (_chart(found[False][0], found[True][0]),),
     )
+
+
+def _chart(plain: Training, clipped: Training) -> Lines:
+    lines = {
+        name: [(float(step), norm) for step, norm in enumerate(each.norms, 1)]
+        for name, each in {"not clipped": plain, "clipped": clipped}.items()
+    }
+    title = "Norm of the gradient before clipping, seed 0"
+    return Lines(title, "step", "norm", lines, log_y=True, level=THRESHOLD)
 
 
 STUDY = Study(

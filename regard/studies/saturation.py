@@ -41,19 +41,16 @@ def saturation(width: int, scaled: bool, seed: int, queries: int = 256) -> Satur
 
 
 def measure(laboratory: Laboratory) -> Finding:
-    lines: dict[str, list[tuple[float, float]]] = {}
-    gradients: dict[str, list[tuple[float, float]]] = {}
-    ends: dict[tuple[bool, int], list[Saturation]] = {}
-    for scaled in (True, False):
-        name = "scaled" if scaled else "not scaled"
-        for width in WIDTHS:
-            found = [saturation(width, scaled, seed) for seed in range(DRAWS)]
-            ends[scaled, width] = found
-            lines.setdefault(name, []).append((width, mean([f.entropy for f in found]).value))
-            gradients.setdefault(name, []).append((width, mean([f.gradient for f in found]).value))
+    found = {
+        (scaled, width): [saturation(width, scaled, seed) for seed in range(DRAWS)]
+        for scaled in (True, False)
+        for width in WIDTHS
+    }
     wide, narrow = WIDTHS[-1], WIDTHS[0]
-    entropy = {key: mean([each.entropy for each in found]) for key, found in ends.items()}
-    gradient = {key: mean([each.gradient for each in found]) for key, found in ends.items()}
+    entropy = {key: mean([each.entropy for each in each_draw]) for key, each_draw in found.items()}
+    gradient = {
+        key: mean([each.gradient for each in each_draw]) for key, each_draw in found.items()
+    }
     cost = _cost_in_training(laboratory)
     return Finding(
         f"With heads of width {wide:,}, unscaled attention has {entropy[False, wide].value:.0%} of "
@@ -74,23 +71,18 @@ def measure(laboratory: Laboratory) -> Finding:
             below("training with narrow heads does not", cost["heads of width 4"], 5.0),
         ),
         (
-            Lines(
-                "Entropy of the weights, relative to the largest",
-                "width of a head",
-                "",
-                lines,
-                log_x=True,
-            ),
-            Lines(
-                "Norm of the gradient at the scores",
-                "width of a head",
-                "",
-                gradients,
-                log_x=True,
-                log_y=True,
-            ),
+            _chart("Entropy of the weights, relative to the largest", entropy),
+            _chart("Norm of the gradient at the scores", gradient),
         ),
     )
+
+
+def _chart(title: str, numbers: dict[tuple[bool, int], Number]) -> Lines:
+    lines = {
+        name: [(width, numbers[scaled, width].value) for width in WIDTHS]
+        for name, scaled in {"scaled": True, "not scaled": False}.items()
+    }
+    return Lines(title, "width of a head", "", lines, log_x=True)
 
 
 def _cost_in_training(laboratory: Laboratory) -> dict[str, Number]:
