@@ -3,12 +3,8 @@
 from __future__ import annotations
 
 NAMES: tuple[str, ...] = (
-    "vanishing",
-    "exploding",
-    "deep",
-    "saturation",
-    "order",
-    "complexity",
-    "database",
+    *("vanishing", "exploding", "deep", "saturation", "order", "heads", "nonlinearity"),
+    *("normalisation", "embedding_scale", "complexity", "warmup", "regularisation"),
+    *("recurrent_layers", "attention_layers", "database"),
 )
 """In the order of the index. Each is a file of this folder with a STUDY in it."""
