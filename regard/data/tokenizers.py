@@ -42,7 +42,8 @@ class Tokenizers:
 
     Joint ones number their pieces in the same way. The target has only the first of them: those
     that occur in the training targets. A model could not learn to write the others, yet would have
-    to score each of them at every position.
+    to score each of them at every position. It can if it copies them from the source: then the
+    target has all ids.
     """
 
     source: Tokenizer
@@ -57,9 +58,14 @@ class Tokenizers:
         return Tokenizers(tokenizer, tokenizer.limited_to(targets), joint=True)
 
     @staticmethod
-    def train(settings: TokenizerSettings, sources: Lines, targets: Lines) -> Tokenizers:
+    def train(
+        settings: TokenizerSettings, sources: Lines, targets: Lines, whole: bool = False
+    ) -> Tokenizers:
+        """With `whole`, the target of joint ones has all ids."""
         if settings.joint:
             both = train(settings, chain(sources(), targets()))
+            if whole:
+                return Tokenizers.one(both)
             return Tokenizers.one(*both.put_first(_seen(both, targets())))
         return Tokenizers(train(settings, sources()), train(settings, targets(), settings.target))
 
@@ -76,6 +82,10 @@ class Tokenizers:
                 f"{path} {what if path.exists() else 'does not exist'}: give the folder of a run, "
                 "a tokenizer.json, or a SentencePiece model whose name ends in .model."
             ) from None
+
+    def whole(self) -> Tokenizers:
+        """Joint ones whose target has all ids."""
+        return Tokenizers.one(self.source)
 
     def save(self, folder: Path) -> None:
         if self.joint:

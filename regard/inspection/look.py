@@ -81,7 +81,12 @@ class Look:
 
     def _side(self, axis: Axis, count: int) -> Side:
         """The tokens along an axis; where there are none, such as in a memory, numbers."""
-        known = {"source": self.source, "target": self.target, "read": self.read}
+        known = {
+            "source": self.source,
+            "copied": self.source,
+            "target": self.target,
+            "read": self.read,
+        }
         if axis == "steps":  # reads the source, then writes the target
             return self.source.then(self.target)
         return known[axis] if axis in known else Side.numbered(count)

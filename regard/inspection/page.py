@@ -27,6 +27,7 @@ STEPS_OF_MACHINE = "the steps, which read the source and then write the target"
 
 TITLES = {
     "cross": ["target to source", "the target attends …", "… to the source"],
+    "copy": ["copied from the source", "the target copies …", "… from the source"],
     "encoder": ["within the source", "the source attends to itself", ""],
     "decoder": ["within the target", "the target attends to what it has read so far", ""],
     "sentences-source": ["sentences to words", "each sentence attends …", "… to its words"],

@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Generic, Optional
 
 import torch
+from pydantic import Field
 from torch import Tensor, nn
 from typing_extensions import Self
 
@@ -17,8 +18,9 @@ from regard.data.batch import BOS, Batch, Padded
 from regard.errors import UsageError
 from regard.metrics.table import Writes
 from regard.models.example import random_batch
+from regard.nn.copying import Copying
 from regard.nn.embedding import Tying
-from regard.nn.output import Loss, Output
+from regard.nn.output import Loss, Output, Projection
 from regard.nn.state import Encoded, Past, Shared, State
 from regard.search.base import Hypothesis, Search
 
@@ -61,6 +63,11 @@ class Family(Settings, ABC):
         return ""
 
     @property
+    def copies(self) -> bool:
+        """Whether source pieces can be written that no training target has."""
+        return False
+
+    @property
     def length_limit(self) -> Optional[int]:
         """The most pieces on a side, EOS included, if there is a limit."""
         return None
@@ -77,6 +84,29 @@ class Family(Settings, ABC):
     def example(self, rows: int, seed: int) -> Batch:
         """A random batch that this family can learn, for the vocabularies of `EXAMPLE_SIZES`."""
         return random_batch(rows, seed, self.reads_source, self.annotations, self.writes)
+
+
+class EncoderDecoderFamily(Family):
+    """A family that reads a source and writes text token by token, with any encoder and decoder."""
+
+    tying: Tying = Field(default="all", description=TYING)
+    smoothing: float = Field(default=0.1, ge=0, lt=1, description="Label smoothing.")
+    copying: bool = Field(
+        default=False,
+        description="Each token is generated or copied from the source; needs a joint vocabulary.",
+    )
+
+    @property
+    def copies(self) -> bool:
+        return self.copying
+
+    def output(self, weight: Tensor, target_size: int, encoded_width: int) -> Output:
+        """What chooses tokens by their rows of the weight (V or more, D), and copies those of an
+        encoded source (B, S, encoded_width) if that is set."""
+        generator = Projection(weight, self.smoothing, target_size)
+        if not self.copying:
+            return generator
+        return Copying(generator, weight.shape[1], encoded_width)
 
 
 class Model(nn.Module, ABC):

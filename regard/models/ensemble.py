@@ -54,6 +54,10 @@ class EnsembleConfig(Family):
     def tying(self) -> Tying:
         return self.member.tying
 
+    @property
+    def copies(self) -> bool:
+        return self.member.copies
+
     def build(self, source_size: int, target_size: int) -> EncoderDecoder:
         return ensemble_of(self.member.build(source_size, target_size) for _ in range(self.members))
 
@@ -62,6 +66,7 @@ class EnsembleConfig(Family):
         """Small members; the contract tests run each."""
         kinds = (TransformerConfig, RecurrentConfig, TuringConfig)
         first, *others = (kind.miniatures()[0] for kind in kinds)
+        others.append(others[0].changed(copying=True))
         return [cls(members=3, member=first), *(cls(member=member) for member in others)]
 
 

@@ -70,6 +70,11 @@ class Config(Settings):
                 "tying all three embeddings needs one vocabulary for both sides: set "
                 "tokenizer.joint=true or model.tying=target"
             )
+        if self.model.copies and not self.tokenizer.joint:
+            raise ValueError(
+                "copying needs one vocabulary for both sides: set tokenizer.joint=true or "
+                "model.copying=false"
+            )
         return self
 
     @model_validator(mode="after")

@@ -143,7 +143,7 @@ def prepare(
 def _prepare_tokenizers(
     run: Run, training: Stream, tokenizer: Optional[PathLike], display: Display
 ) -> None:
-    given = None if tokenizer is None else Tokenizers.given(Path(tokenizer))
+    given = None if tokenizer is None else _given_tokenizers(Path(tokenizer), run.config)
     if run.has_tokenizers():
         if given is not None:
             _check_same_tokenizers(run, given)
@@ -154,13 +154,23 @@ def _prepare_tokenizers(
                 run.config.tokenizer,
                 lambda: (pair.source.text for pair in training() if pair.source.text),
                 lambda: (pair.target.text for pair in training()),
-            )
-        elif run.config.model.tying == "all" and not given.joint:
-            raise UsageError(
-                f"{tokenizer} has a vocabulary for each side: set model.tying=target, or give a "
-                "tokenizer for both."
+                whole=run.config.model.copies,
             )
         given.save(run.path)
+
+
+def _given_tokenizers(path: Path, config: Config) -> Tokenizers:
+    given = Tokenizers.given(path)
+    needing_one = {
+        "model.copying=false": config.model.copies,
+        "model.tying=target": config.model.tying == "all",
+    }
+    if not given.joint and any(needing_one.values()):
+        changes = " and ".join(change for change, needed in needing_one.items() if needed)
+        raise UsageError(
+            f"{path} has a vocabulary for each side: set {changes}, or give a tokenizer for both."
+        )
+    return given.whole() if config.model.copies else given
 
 
 def _encode(run: Run, parts: Parts, display: Display) -> float:

@@ -45,12 +45,12 @@ def snapshot(predictor: Predictor, pairs: Sequence[Pair], outputs: Sequence[str]
 
 
 def _attention(attention: Attention, source: Side, target: Side) -> Optional[dict[str, Any]]:
-    """The attention to the source, layer by layer; or else what the heads of a machine read and
-    wrote in its memory, step by step."""
+    """The attention to the source, layer by layer, or what is copied from it; or else what the
+    heads of a machine read and wrote in its memory, step by step."""
     if max(len(source.words), len(target.words)) > MAX_WORDS:
         return None
-    if attention.cross:
-        return _packed(attention.cross, target, source)
+    if to_source := attention.cross or attention.of("copy"):
+        return _packed(to_source, target, source)
     reads, writes = attention.of("reads"), attention.of("writes")
     if not reads or reads[0].shape[2] > MAX_SLOTS:
         return None

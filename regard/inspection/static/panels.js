@@ -49,8 +49,9 @@ function linesAndMap(series, linked, links, titles, width, pointer, label) {
 
 /* Kinds between words; what others attend to, such as the slots of a memory, has numbers, so that there
    is a map alone. */
-const BETWEEN_WORDS = ["cross", "encoder", "decoder"];
-const VERBS = { reads: "reads slot", writes: "writes slot" };
+const BETWEEN_SIDES = ["cross", "copy"];
+const BETWEEN_WORDS = [...BETWEEN_SIDES, "encoder", "decoder"];
+const VERBS = { copy: "is copied from", reads: "reads slot", writes: "writes slot" };
 
 function memoryMap(series, titles, width, pointer, label) {
   const map = heatMap(series, { width, pointer, label, smallest: SLOT, largest: 34 });
@@ -92,7 +93,7 @@ function attentionPanel(state, look, weights) {
   const main = !words
     ? memoryMap(series, titles, state.width(), pointer, label)
     : view === "text"
-      ? textPart(series, kind !== "cross", titles, pointer)
+      ? textPart(series, !BETWEEN_SIDES.includes(kind), titles, pointer)
       : linesAndMap(series, series, [], titles, state.width(), pointer, label);
   return [tools, headPicker(weights, heads, state.render), readout, main, legend(series), note(payload.rule)];
 }
