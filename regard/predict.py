@@ -158,8 +158,7 @@ class Predictor:
 
     def read_sources(self, lines: Sequence[Line], first: int = 1) -> list[Row]:
         """The rows of some source lines, in full; the first is line `first` in errors."""
-        self._source.check(lines, first)
-        return self._source.encode(lines)
+        return self._source.encode(self._source.load(lines, first))
 
     def read_targets(self, texts: Sequence[str], first: int = 1) -> list[Row]:
         """The rows of some targets, in full; what this model can never write is refused."""

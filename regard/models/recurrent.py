@@ -83,11 +83,12 @@ class RecurrentConfig(Family):
         source, target, weight = share_embeddings(source_size, target_size, self.width, self.tying)
         return EncoderDecoder(
             RecurrentEncoder(self, source),
-            self._decoder(target),
+            self.decoder(target),
             Projection(weight, self.smoothing, target_size),
         )
 
-    def _decoder(self, tokens: nn.Embedding) -> Decoder:
+    def decoder(self, tokens: nn.Embedding) -> Decoder:
+        """Its decoder alone, for families with another encoder."""
         if self.attention == "none":
             return FixedContext(self, tokens)
         if self.attention == "before":

@@ -16,7 +16,7 @@ from toy import some_lines, write_lines
 
 import regard
 from regard.cli import main
-from regard.data.annotations import UNKNOWN_FERTILITY, Fertility, source_words
+from regard.data.annotations import UNKNOWN_FERTILITY, Fertility
 from regard.data.batch import EOS, Batch, Padded
 from regard.data.line import Line
 from regard.errors import UsageError
