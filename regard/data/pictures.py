@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import re
 import struct
 import zlib
@@ -52,6 +53,21 @@ class Picture:
         filled[:, :width] = self.pixels
         grid = filled.reshape(height // self.patch, self.patch, -1, self.patch)
         return grid.transpose(2, 0, 1, 3).reshape(-1, self.patch**2)
+
+    def laid_over(self, weights: NDArray[Any]) -> list[tuple[NDArray[np.uint8], NDArray[Any]]]:
+        """For each row of weights (T, patches or more): the picture, and the weight (height, width)
+        of each of its pixels, which is that of its patch."""
+        height, width = self.pixels.shape
+        rows, columns = (-(-size // self.patch) for size in (height, width))
+        grids = weights[:, : rows * columns].reshape(-1, columns, rows).transpose(0, 2, 1)
+        by_pixel = grids.repeat(self.patch, axis=1).repeat(self.patch, axis=2)
+        return [(self.pixels, each[:height, :width]) for each in by_pixel]
+
+    def to_json(self) -> dict[str, Any]:
+        """For pages."""
+        height, width = self.pixels.shape
+        pixels = base64.b64encode(self.pixels.tobytes()).decode("ascii")
+        return {"height": height, "width": width, "patch": self.patch, "pixels": pixels}
 
     @property
     def names(self) -> tuple[str, ...]:

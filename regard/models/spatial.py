@@ -133,12 +133,7 @@ class PictureEncoder(Encoder):
         self.rows, self.patch = config.rows, config.patch
         poolings = config.patch.bit_length() - 1
         channels = [1, *(config.width >> (poolings - i) for i in range(poolings + 1))]
-        self.convolutions = nn.ModuleList(
-            nn.Conv2d(inputs, outputs, 3, padding=1) for inputs, outputs in pairwise(channels)
-        )
-        for convolution in self.convolutions:
-            nn.init.kaiming_normal_(convolution.weight, nonlinearity="relu")
-            nn.init.zeros_(convolution.bias)
+        self.convolutions = nn.ModuleList(_convolution(*each) for each in pairwise(channels))
         self.norm = nn.LayerNorm(config.width)
         self.column = Sinusoidal(config.width)
         self.row = nn.Parameter(torch.randn(config.rows, config.width) * 0.5)
@@ -167,7 +162,7 @@ class PictureEncoder(Encoder):
         x = grid.permute(0, 2, 3, 1, 4).reshape(count, 1, self.rows * self.patch, -1)
         shown = functional.pad(real, (0, missing)).view(count, columns, self.rows)
         mask = shown.transpose(1, 2)[:, None].to(x.dtype)  # (B, 1, rows, columns)
-        size = self.patch
+        size: int = self.patch
         for convolution in self.convolutions:
             around = mask.repeat_interleave(size, dim=2).repeat_interleave(size, dim=3)
             x = torch.relu(convolution(x)) * around
@@ -186,3 +181,11 @@ class PictureEncoder(Encoder):
         """(B, D) of the patches (B, S, D)."""
         inner = torch.relu(self.inner(seen)) * real[:, :, None]
         return self.outer(inner.sum(dim=1) / real.sum(dim=1, keepdim=True).clamp(min=1))
+
+
+def _convolution(inputs: int, outputs: int) -> nn.Conv2d:
+    made = nn.Conv2d(inputs, outputs, 3, padding=1)
+    nn.init.kaiming_normal_(made.weight, nonlinearity="relu")
+    assert made.bias is not None
+    nn.init.zeros_(made.bias)
+    return made
