@@ -133,9 +133,10 @@ def read_picture(name: str, folder: Path, height: int, where: str) -> NDArray[np
     shown = str(path)[-_SHOWN:]
     try:
         if not path.is_file():
+            beside = "" if folder == Path() else f"{folder} or to "
             raise UsageError(
                 f"{where} names the picture {shown}, which does not exist or is not a file: give "
-                f"the path of a PNG or PGM file, relative to {folder} or to the current folder."
+                f"the path of a PNG or PGM file, relative to {beside}the current folder."
             )
         with Image.open(path, formats=FORMATS) as opened:
             if opened.width * opened.height > MAX_PIXELS:

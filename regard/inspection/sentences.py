@@ -91,7 +91,8 @@ def look_at_all(
 ) -> list[Look]:
     """A look at each sentence, aligned by the heads of the run if its model aligns."""
     looks = [look(predictor, *each) for each in sentences]
-    if looks[0].layers.cross and run.config.writes not in CLOSED:
+    aligns = run.config.writes not in CLOSED and looks[0].picture is None
+    if looks[0].layers.cross and aligns:
         heads = run_heads(run, predictor, say)
         looks = [replace(each, attention_heads=heads) for each in looks]
     return looks
