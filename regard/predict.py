@@ -14,6 +14,7 @@ from regard.data.annotations import Kinds
 from regard.data.batch import Batch, Padded, Row
 from regard.data.encoding import LENGTH_LIMIT, LineEncoder
 from regard.data.line import Line, Pair, Sides, Text
+from regard.data.pictures import Picture
 from regard.data.targets import check_target, refuse_unseen
 from regard.data.tokenizers import Tokenizers
 from regard.data.windows import Work, in_windows
@@ -158,8 +159,19 @@ class Predictor:
 
     def read_sources(self, lines: Sequence[Line], first: int = 1) -> list[Row]:
         """The rows of some source lines, in full; the first is line `first` in errors."""
-        self._source.check(lines, first)
-        return self._source.encode(lines)
+        return self._source.encode(self._source.load(lines, first))
+
+    def shown(self, line: Line) -> str:
+        """How pages show a source line."""
+        for kind in self.annotations:
+            line = line._replace(text=kind.shown(line))
+        return line.text
+
+    def picture(self, source: Row) -> Optional[Picture]:
+        """The picture that a source is, if it is one."""
+        values = source.annotations
+        found = (kind.picture(values[kind.name]) for kind in self.annotations if values)
+        return next((each for each in found if each is not None), None)
 
     def read_targets(self, texts: Sequence[str], first: int = 1) -> list[Row]:
         """The rows of some targets, in full; what this model can never write is refused."""

@@ -116,7 +116,8 @@ def translate(
     search = asked_search(experiment, asked, judge)
     Parallel(trees=trees).check_read_by(experiment.config.annotations)
     typing, stream = standard_input() if input is None else (False, input)
-    lines, again = tee(read_lines(stream, Parallel(trees=trees).beside()))
+    beside, kinds = Parallel(trees=trees).beside(), experiment.config.annotations
+    lines, again = tee(read_lines(stream, beside, kinds))
     chosen = batch_tokens, worker_count(workers), int8, shortlist
     predictor = load_predictor(experiment, search, *chosen, say=say)
     translator = with_judges(experiment, predictor, judge, say)

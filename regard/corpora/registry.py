@@ -6,9 +6,10 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
-from regard.corpora import algorithms, grammar, listops
+from regard.corpora import algorithms, drawn_words, grammar, listops
 from regard.errors import UsageError
 from regard.messages import unknown
+from regard.terminal import counting
 
 
 def _write_grammar(pairs: int, seed: int, folder: Path) -> None:
@@ -23,9 +24,15 @@ def _write_task(name: str, pairs: int, seed: int, folder: Path) -> None:
     algorithms.write(algorithms.generate(name, pairs, seed), folder)
 
 
+def _write_drawn_words(pairs: int, seed: int, folder: Path) -> None:
+    with counting("drawing", pairs) as count:
+        drawn_words.write(drawn_words.generate(pairs, seed, count=count), folder)
+
+
 CORPORA: dict[str, Callable[[int, int, Path], None]] = {
     "grammar": _write_grammar,
     "listops": _write_listops,
+    "drawn_words": _write_drawn_words,
     **{name: partial(_write_task, name) for name in algorithms.TASKS},
 }
 

@@ -9,7 +9,7 @@ from itertools import zip_longest
 from pathlib import Path
 from typing import Any, BinaryIO, Optional
 
-from regard.data.annotations import Annotation, Kinds
+from regard.data.annotations import Annotation, Kinds, load
 from regard.data.formats import records
 from regard.data.formats.base import Columns, Record
 from regard.data.line import Line, Pair
@@ -168,8 +168,9 @@ class Pairs:
     def _checked(self, pair: Pair, portion: Portion, line: int) -> Pair:
         """The pair, if it can be read and written by the model it is for."""
         source, target = portion.where(0, line), portion.where(1, line)
+        folder = portion.files[0].parent
+        pair = pair._replace(source=load(pair.source, self._task.annotations, folder, source))
         for kind in self._task.annotations:
-            kind.check(pair.source, source)
             kind.check_pair(*pair.lines, target)
         check_target(self._task.writes, pair, target)
         return pair
@@ -213,10 +214,21 @@ def annotate(lines: Iterable[str], annotations: Beside) -> Iterator[Line]:
             )
 
 
-def read_lines(text: Path | BinaryIO, annotations: Beside) -> Iterator[Line]:
-    """Every line with its annotations; annotated lines are all checked before the first."""
+def read_lines(text: Path | BinaryIO, annotations: Beside, kinds: Kinds = ()) -> Iterator[Line]:
+    """Every line with its annotations; annotated lines are all checked before the first.
+
+    Where a model reads these kinds, a file that a line names is looked for beside the text.
+    """
     lines = annotate(read_plain(text), annotations)
+    if isinstance(text, Path):
+        lines = load_all(lines, kinds, text)
     return iter(list(lines)) if annotations else lines
+
+
+def load_all(lines: Iterable[Line], kinds: Kinds, path: Path) -> Iterator[Line]:
+    """The lines of a file as a model of these kinds reads them."""
+    for number, line in enumerate(lines, 1):
+        yield load(line.stripped(), kinds, path.parent, f"{path}:{number}") if kinds else line
 
 
 @dataclass

@@ -15,6 +15,7 @@ from torch import Tensor
 
 from regard.data.batch import Batch, Padded, Row
 from regard.data.line import Line, Text
+from regard.data.pictures import Picture
 from regard.data.tokenizer import Tokenizer
 from regard.data.words import Side, merge
 from regard.errors import UsageError
@@ -68,6 +69,8 @@ class Look:
     positions: Optional[PositionTable]
     attention_heads: AttentionHeads  # whose attention gives the alignment
     source_values: Mapping[str, tuple[int, ...]]  # what the model found for each source token
+    title: str  # the text as pages show it
+    picture: Optional[Picture] = None  # if that is what the source is
 
     @property
     def log_probability(self) -> float:
@@ -145,16 +148,21 @@ class Look:
         head: Optional[int] = None,
         words: bool = False,
     ) -> None:
-        """The whole page as .html; one heat map as .svg or .png."""
+        """The whole page as .html; one heat map as .svg or .png, which is laid over the picture if
+        the source is one."""
         from regard.drawing.heat_map import save_heat_map
+        from regard.drawing.pictures import save_overlays
         from regard.inspection.page import save_page
 
         path = Path(path)
         if path.suffix.lower() in (".html", ".htm"):
             save_page([self], path)
+            return
+        looking, looked_at = self.sides(kind)
+        weights = self.attention(kind, layer, head, words)
+        if self.picture is not None and looked_at is self.source and not words:
+            save_overlays(path, self.picture.laid_over(weights), looking.pieces)
         else:
-            looking, looked_at = self.sides(kind)
-            weights = self.attention(kind, layer, head, words)
             names = [side.words if words else side.pieces for side in (looking, looked_at)]
             save_heat_map(path, weights, names[0], names[1])
 
@@ -178,6 +186,9 @@ def look(
     batch = Batch(Padded.of_rows([source]), Padded.of_rows([Row(tokens)]))
     written, attention = _read(model, sides.target, batch)
     source_side, target_side = Side.of(sides.source, source.ids), Side.of(sides.target, tokens)
+    picture = predictor.picture(source)
+    if picture is not None:
+        source_side = source_side.by_piece(picture.names)
     shown = max(16, len(source_side.ids), len(target_side.ids))
     part: Part = "encoder" if model.reads_source else "decoder"
     return Look(
@@ -201,6 +212,8 @@ def look(
         source_values={
             name: tuple(values[0].tolist()) for name, values in model.source_values(batch).items()
         },
+        title=predictor.shown(line),
+        picture=picture,
     )
 
 

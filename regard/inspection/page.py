@@ -44,6 +44,7 @@ SCRIPTS = (
     "drawing.js",
     "map.js",
     "views.js",
+    "picture.js",
     "heads.js",
     "tree.js",
     "panels.js",
@@ -119,6 +120,8 @@ def pack(look: Look) -> dict[str, Any]:
     """What the scripts read, as plain values."""
     return {
         "text": look.text,
+        "title": look.title,
+        "picture": None if look.picture is None else look.picture.to_json(),
         "translation": look.translation,
         "given": look.given,
         "prefix": look.prefix,

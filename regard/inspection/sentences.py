@@ -7,7 +7,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Optional, Union
 
-from regard.data.corpus import Beside, annotate
+from regard.data.annotations import Kinds
+from regard.data.corpus import Beside, annotate, load_all
 from regard.data.line import Line
 from regard.data.parallel import Parallel
 from regard.data.targets import CLOSED
@@ -38,11 +39,14 @@ def sentences_for(
         return [_first_sentence(run)]
     annotated = Parallel(trees=trees)
     annotated.check_read_by(run.config.annotations)
-    return _read_sentences(given, targets, annotated.beside())
+    return _read_sentences(given, targets, annotated.beside(), run.config.annotations)
 
 
 def _read_sentences(
-    given: Union[str, Path, None], targets: Union[str, Path, None], annotations: Beside
+    given: Union[str, Path, None],
+    targets: Union[str, Path, None],
+    annotations: Beside,
+    kinds: Kinds,
 ) -> list[Sentence]:
     """One sentence, or those of a file, each with its target if targets are given."""
     lines = list(read_plain(given)) if isinstance(given, Path) else [given or ""]
@@ -54,7 +58,10 @@ def _read_sentences(
             f"{given} has {counted(len(lines), 'line')} and {targets} has {len(forced):,}: "
             "give as many."
         )
-    sentences = list(zip(annotate(lines, annotations), forced, strict=True))
+    annotated = annotate(lines, annotations)
+    if isinstance(given, Path):
+        annotated = load_all(annotated, kinds, given)
+    sentences = list(zip(annotated, forced, strict=True))
     if not isinstance(given, Path):
         return sentences
     filled = [each for each in sentences if each[0].text.strip()]
@@ -84,7 +91,8 @@ def look_at_all(
 ) -> list[Look]:
     """A look at each sentence, aligned by the heads of the run if its model aligns."""
     looks = [look(predictor, *each) for each in sentences]
-    if looks[0].layers.cross and run.config.writes not in CLOSED:
+    aligns = run.config.writes not in CLOSED and looks[0].picture is None
+    if looks[0].layers.cross and aligns:
         heads = run_heads(run, predictor, say)
         looks = [replace(each, attention_heads=heads) for each in looks]
     return looks

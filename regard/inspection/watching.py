@@ -15,7 +15,7 @@ from regard.runs.folder import Run
 from regard.runs.snapshot import load_snapshots, snapshot_steps
 
 STYLES = ("look.css", "watch.css")
-SCRIPTS = ("drawing.js", "map.js", "charts.js", "watch.js")
+SCRIPTS = ("drawing.js", "map.js", "picture.js", "charts.js", "watch.js")
 
 MAX_POINTS = 1000
 """Points per curve; more could not be told apart."""

@@ -79,11 +79,12 @@ class RecurrentConfig(EncoderDecoderFamily):
         source, target, weight = share_embeddings(source_size, target_size, self.width, self.tying)
         return EncoderDecoder(
             RecurrentEncoder(self, source),
-            self._decoder(target),
+            self.decoder(target),
             self.output(weight, target_size, self.width),
         )
 
-    def _decoder(self, tokens: nn.Embedding) -> Decoder:
+    def decoder(self, tokens: nn.Embedding) -> Decoder:
+        """Its decoder alone, for families with another encoder."""
         if self.attention == "none":
             return FixedContext(self, tokens)
         if self.attention == "before":

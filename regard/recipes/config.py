@@ -7,7 +7,7 @@ from typing import Optional
 from pydantic import Field, model_validator
 
 from regard.config import Settings
-from regard.data.annotations import Kinds, Numbers
+from regard.data.annotations import Kinds
 from regard.data.corpus import Pairs
 from regard.data.encoding import LENGTH_LIMIT
 from regard.data.parallel import Parallel
@@ -85,10 +85,11 @@ class Config(Settings):
                 f"a model that writes {self.writes} needs tokenizer.target={needed} and "
                 "tokenizer.joint=false"
             )
-        reads_numbers = Numbers.name in [kind.name for kind in self.annotations]
+        reads_numbers = any(kind.replaces_ids for kind in self.annotations)
         if reads_numbers != (self.tokenizer.kind == "number"):
             raise ValueError(
-                "tokenizer.kind=number and models that read numbers go together: set both or none"
+                "tokenizer.kind=number and models that read numbers or pictures go together: set "
+                "both or none"
             )
         known = (*REPORTED[self.writes], *ON_REQUEST.get(self.writes, ()), LOSS)
         if self.metric not in known:

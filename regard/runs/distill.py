@@ -9,6 +9,7 @@ from itertools import zip_longest
 from pathlib import Path
 from typing import Optional
 
+from regard.data.annotations import Kinds
 from regard.data.corpus import read_lines
 from regard.data.line import Line
 from regard.data.parallel import Parallel, PathLike, check_parallel, paths_of
@@ -53,7 +54,7 @@ def distill(
     data.check_read_by(run.config.annotations)
     texts = (*paths_of(data.source), *paths_of(data.target))
     check_outputs([Path(output)], (*texts, *data.beside().values()))
-    digest = _check(data)
+    digest = _check(data, run.config.annotations)
     translate_file(run, data, digest, Path(output), search, workers, say, count)
     return None if data.target is None else _score(run, data, Path(output))
 
@@ -82,20 +83,21 @@ def translate_file(
     def work(lines: Sequence[Line]) -> Iterable[str]:
         return predictor(list(lines))
 
-    write_resumably(output, identity, _lines(data), work, count)
+    lines = _lines(data, run.config.annotations)
+    write_resumably(output, identity, lines, work, count)
     predictor.report_truncated(say)
 
 
-def _lines(data: Parallel) -> Iterable[Line]:
-    return read_lines(paths_of(data.source)[0], data.beside())
+def _lines(data: Parallel, kinds: Kinds) -> Iterable[Line]:
+    return read_lines(paths_of(data.source)[0], data.beside(), kinds)
 
 
-def _check(data: Parallel) -> str:
+def _check(data: Parallel, kinds: Kinds) -> str:
     """Read everything once, so that nothing is wrong halfway; the hash of what is translated."""
     digest = hashlib.sha256()
     targets = read_plain(paths_of(data.target)[0]) if data.target is not None else None
     number = 0
-    for number, (line, target) in enumerate(zip_longest(_lines(data), targets or ()), 1):
+    for number, (line, target) in enumerate(zip_longest(_lines(data, kinds), targets or ()), 1):
         if line is None or (targets is not None and target is None):
             shorter, longer = data.source, data.target
             if line is not None:
@@ -113,7 +115,8 @@ def _check(data: Parallel) -> str:
 def _score(run: Run, data: Parallel, output: Path) -> Score:
     """The main metric of the teacher's translations, where there is something to translate."""
     references = read_plain(paths_of(data.target)[0])
-    lines = zip(_lines(data), read_plain(output), references, strict=True)
+    sources = _lines(data, run.config.annotations)
+    lines = zip(sources, read_plain(output), references, strict=True)
     kept = [
         (line.text, found, target)
         for line, found, target in lines

@@ -68,7 +68,7 @@ const state = {
       tokens: () => tokensPanel(look),
       vectors: () => vectorsPanel(look),
     };
-    document.title = `${payload.title}: ${look.text.slice(0, 60)}`;
+    document.title = `${payload.title}: ${look.title.slice(0, 60)}`;
     document.body.classList.toggle("long", look.sides.target.words.length > 60);
     const key = document.activeElement && document.activeElement.dataset.key;
     header.show(look);
@@ -131,7 +131,7 @@ class Header {
   }
 
   title(look, number) {
-    return `${number + 1}. ${look.text.slice(0, 60)}`;
+    return `${number + 1}. ${look.title.slice(0, 60)}`;
   }
 
   replace(look) {
@@ -141,7 +141,7 @@ class Header {
   }
 
   show(look) {
-    this.sentence.replaceChildren(named("bdi", look.text));
+    this.sentence.replaceChildren(named("bdi", look.title));
     const begun = look.prefix && look.translation.startsWith(look.prefix) ? look.prefix : "";
     this.translation.replaceChildren(named("u", begun), look.translation.slice(begun.length));
     const origin = look.given ? "given target" : look.prefix ? "found by search, with its beginning given" : "found by search";

@@ -60,6 +60,19 @@ function memoryMap(series, titles, width, pointer, label) {
   return make("div", {}, map.element, axes);
 }
 
+/* Of a model that reads a picture: where in it each token was seen. */
+function picturePanel(state, look, weights, tools) {
+  const heads = state.heads("cross");
+  const [looking, lookedAt] = look.attention.cross.sides;
+  const series = seriesOf(weights, heads, (values) => new Grid(values, looking.pieces, lookedAt.pieces));
+  const readout = readoutLine("Point at a token to see the row and column of the patches it attends to; click to pin it.");
+  const pointer = state.point(describeWeights(readout, series));
+  const label = "Tokens down, patches of the picture across. Arrow keys move through the cells.";
+  const view = state.chosen.view === "text" ? heatMap(series, { width: state.width(), pointer, label, smallest: SLOT, largest: 34 }) : pictureView(series, look.picture, state.width(), pointer);
+  pointer.views.push(view);
+  return [tools, headPicker(weights, heads, state.render), readout, view.element, legend(series)];
+}
+
 function attentionPanel(state, look, weights) {
   const kinds = Object.keys(look.attention);
   if (!kinds.length) return [note("This model has no attention; see Search and Tokens.")];
@@ -67,6 +80,10 @@ function attentionPanel(state, look, weights) {
   const packed = look.attention[kind];
   const tools = make("div", { class: "tools" });
   tools.append(state.choice("attention", "kind", kinds.map((each) => [each, look.attention[each].titles[0]])));
+  if (look.picture && kind === "cross") {
+    tools.append(state.choice("view", "view", [["lines", "picture"], ["text", "map"]], view === "text" ? "text" : "lines"));
+    return picturePanel(state, look, weights, tools);
+  }
   const words = BETWEEN_WORDS.includes(kind);
   const views = words ? [["lines", "lines and map"], ["text", "text"]] : [["lines", "map"]];
   tools.append(state.choice("view", "view", [...views, ["heads", "all heads"]], words || view === "heads" ? view : "lines"));
@@ -116,6 +133,7 @@ function momentChoice(state, look) {
 
 function alignmentPanel(state, look, weights) {
   if (!weights) return [note("This model has no attention to the source, so there is no alignment.")];
+  if (look.picture) return [note("A picture has no words to be aligned; see Attention.")];
   const heads = state.heads("cross");
   const shown = heads.shown();
   const matrices = shown.map(([layer, head]) => weights.matrix(layer, head));
