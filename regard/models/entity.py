@@ -83,19 +83,23 @@ class EntityEncoder(Encoder):
 
     and the question q is answered by p_j = softmax(q h_j), u = sum over j of p_j h_j and
     y = phi(q + H u), from which the output chooses.
+
+    Two initial values differ from the authors', which are all 1. With equal f_i a sentence starts
+    as a bag of words, and with the identity as phi the answer cannot tell whether question and
+    memory agree: both are plateaus that take long to leave.
     """
 
     def __init__(self, config: EntityConfig, source_size: int) -> None:
         super().__init__()
         width = config.width
         self.tokens = nn.Embedding(source_size, width)
-        self.position = nn.Parameter(torch.ones(config.max_position, width))
+        self.position = nn.Parameter(1 + torch.randn(config.max_position, width))
         self.keys = nn.Parameter(torch.empty(config.slots, width))
         self.of_content, self.of_key, self.of_sentence, self.of_answer = (
             nn.Linear(width, width, bias=False) for _ in range(4)
         )
-        self.memory_slope = nn.Parameter(torch.ones(width))  # PReLU, at first the identity
-        self.answer_slope = nn.Parameter(torch.ones(width))
+        self.memory_slope = nn.Parameter(torch.ones(width))  # of PReLU: at first the identity
+        self.answer_slope = nn.Parameter(torch.zeros(width))  # at first ReLU
         self.dropout = Dropout(config.dropout)
         self.gates = Gates(("sentences", "memory"))
         self.over_slots = Watched(("target", "memory"))
