@@ -152,6 +152,13 @@ class Model(nn.Module, ABC):
         raise UsageError("This model cannot use a shortlist; remove --shortlist.")
 
 
+def refuse_steps(search: Search, prefix: Optional[Padded], written: str) -> None:
+    """For models that write in one pass, without steps to draw in or to prescribe."""
+    if search.draws or prefix is not None:
+        what = "sample its tokens" if search.draws else "continue a prefix"
+        raise UsageError(f"This model writes {written} at once and cannot {what}.")
+
+
 class Encoder(nn.Module, ABC):
     @abstractmethod
     def forward(self, source: Padded) -> Encoded: ...

@@ -15,8 +15,16 @@ from torch import Tensor, nn
 from regard.config import MAX_LAYERS
 from regard.data.annotations import Fertility, Kinds
 from regard.data.batch import EOS, UNKNOWN, Batch, Padded
-from regard.errors import UsageError
-from regard.models.base import DECODER_LAYERS, KIND, LAYERS, TYING, Encoder, Family, Model
+from regard.models.base import (
+    DECODER_LAYERS,
+    KIND,
+    LAYERS,
+    TYING,
+    Encoder,
+    Family,
+    Model,
+    refuse_steps,
+)
 from regard.models.example import random_batch
 from regard.models.fertilities import best_fertilities, copied_positions
 from regard.models.transformer import TransformerEncoder
@@ -252,9 +260,7 @@ class NonAutoregressive(Model):
     ) -> list[list[Hypothesis]]:
         """One target for each of several fertilities: the most probable, the mean, and draws, which
         depend on the source alone (noisy parallel decoding)."""
-        if search.draws or prefix is not None:
-            what = "sample its tokens" if search.draws else "continue a prefix"
-            raise UsageError(f"This model writes all of a line at once and cannot {what}.")
+        refuse_steps(search, prefix, "all of a line")
         encoded, logs = self._read(source)
         limits = search.limits(source.lengths) if limits is None else limits
         found: list[list[Hypothesis]] = [[] for _ in limits]
