@@ -1,0 +1,30 @@
+"""Recipes for tasks that are text to text and not translation."""
+
+from __future__ import annotations
+
+from regard.data.store import BatchSettings
+from regard.data.tokenizer import TokenizerSettings
+from regard.models.transformer import TransformerConfig
+from regard.recipes.config import Budget, Config
+from regard.training.optimizers import OptimizerSettings
+from regard.training.settings import TrainingSettings
+
+
+def phonemes() -> Config:
+    """Spelling to phonemes: a Transformer of 4+4 layers from characters to words."""
+    return Config(
+        tokenizer=TokenizerSettings(kind="character", target="word", vocabulary=1000, joint=False),
+        batch=BatchSettings(tokens=4096),
+        model=TransformerConfig(
+            norm="pre", dropout=0.1, position="shaw", max_distance=8, tying="target"
+        ),
+        training=TrainingSettings(
+            optimizer=OptimizerSettings(kind="muon", rate=16e-3, warmup=200, weight_decay=0.1),
+            metric="token_error",
+            validation_lines=1000,
+        ),
+        budget=Budget(epochs=15),
+    )
+
+
+RECIPES = (phonemes,)
