@@ -141,6 +141,8 @@ class NonAutoregressive(Model):
     most probable ones that add up to its length.
     """
 
+    reads_target = False
+
     def __init__(
         self,
         config: NonAutoregressiveConfig,
