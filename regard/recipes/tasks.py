@@ -6,6 +6,8 @@ from regard.data.store import BatchSettings
 from regard.data.tokenizer import TokenizerSettings
 from regard.models.transformer import TransformerConfig
 from regard.recipes.config import Budget, Config
+from regard.recipes.translation import tiny
+from regard.search.beam import Beam
 from regard.training.optimizers import OptimizerSettings
 from regard.training.settings import TrainingSettings
 
@@ -27,4 +29,18 @@ def phonemes() -> Config:
     )
 
 
-RECIPES = (phonemes,)
+def scan() -> Config:
+    """Commands to actions (SCAN): a Transformer of 3+3 layers over words, greedy."""
+    config = tiny()
+    return config.changed(
+        tokenizer=TokenizerSettings(kind="word", vocabulary=100),
+        batch=BatchSettings(tokens=4096),
+        model=config.model.changed(layers=3, dropout=0.1, smoothing=0.0),
+        training=TrainingSettings(
+            optimizer=OptimizerSettings(rate=2e-3, warmup=500), metric="exact"
+        ),
+        search=Beam(beam=1, max_length_extra=64),  # 9 words may be 48 actions
+    )
+
+
+RECIPES = (phonemes, scan)
