@@ -6,7 +6,7 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
-from regard.corpora import algorithms, grammar, listops
+from regard.corpora import algorithms, grammar, listops, summaries
 from regard.errors import UsageError
 from regard.messages import unknown
 
@@ -19,6 +19,10 @@ def _write_listops(pairs: int, seed: int, folder: Path) -> None:
     listops.write(listops.generate(pairs, seed), folder)
 
 
+def _write_summaries(pairs: int, seed: int, folder: Path) -> None:
+    summaries.write(summaries.generate(pairs, seed), folder)
+
+
 def _write_task(name: str, pairs: int, seed: int, folder: Path) -> None:
     algorithms.write(algorithms.generate(name, pairs, seed), folder)
 
@@ -26,6 +30,7 @@ def _write_task(name: str, pairs: int, seed: int, folder: Path) -> None:
 CORPORA: dict[str, Callable[[int, int, Path], None]] = {
     "grammar": _write_grammar,
     "listops": _write_listops,
+    "summaries": _write_summaries,
     **{name: partial(_write_task, name) for name in algorithms.TASKS},
 }
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from regard.data.store import BatchSettings
 from regard.data.tokenizer import TokenizerSettings
 from regard.models.transformer import TransformerConfig
+from regard.nn.mixers import MixerSizes
 from regard.recipes.config import Budget, Config
 from regard.recipes.translation import tiny
 from regard.search.beam import Beam
@@ -43,4 +44,27 @@ def scan() -> Config:
     )
 
 
-RECIPES = (phonemes, scan)
+def summaries() -> Config:
+    """Summaries of long documents: mixers whose cost grows linearly with the source."""
+    return Config(
+        tokenizer=TokenizerSettings(kind="word", vocabulary=10_000),
+        batch=BatchSettings(tokens=8192, max_length=1500),
+        model=TransformerConfig(
+            norm="pre",
+            dropout=0.0,
+            decoder_layers=2,
+            mixers=("window", "window", "linear"),
+            mixing=MixerSizes(neighbourhood=16),
+            layers=3,
+        ),
+        training=TrainingSettings(
+            optimizer=OptimizerSettings(kind="muon", rate=8e-3, warmup=100),
+            metric="exact",
+            validate_every=250,
+            validation_lines=100,
+        ),
+        search=Beam(beam=1),
+    )
+
+
+RECIPES = (phonemes, scan, summaries)

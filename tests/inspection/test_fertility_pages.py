@@ -47,7 +47,7 @@ def test_a_model_that_reads_no_target_has_no_moment_of_reading(
     save_page([found], tmp_path / "look.html")
     shown = Shown(browser, tmp_path / "look.html")
     assert not shown.all("[data-choice=moment]")
-    assert [str(e.get_attribute("textContent")) for e in shown.all(".down .name")][0] == "fox"
+    assert shown.all(".down .name")[0].get_attribute("textContent") == "fox"
     shown.press("alignment", "Alignment")
     assert not shown.all("[data-choice=moment]")
     assert shown.errors() == []
