@@ -89,7 +89,8 @@ def measure(data: Data, runs: dict[str, Path], beam: int) -> dict[str, Any]:
         print(f"{name}: {tuned.metric} {tuned.alone:.2f} to {tuned.value:.2f} on validation,")
         print(f"  {asked.signature}, length penalty {tuned.weights.length_penalty:g}")
         for row in shown:
-            print(f"  {row}", flush=True)
+            sure = "" if row.p_value is None else f", p = {row.p_value:.4f}"
+            print(f"  {row.name}: BLEU {row.value:.2f} ± {row.margin:.2f}{sure}", flush=True)
         results[name] = {"tuned": asdict(tuned), "test": [asdict(row) for row in shown]}
     return results
 
