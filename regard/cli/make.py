@@ -275,8 +275,8 @@ def corpus(
         str,
         typer.Argument(
             metavar="CORPUS",
-            help="Which corpus: grammar, listops, copy, repeat_copy, associative_recall, "
-            "priority_sort or drawn_words.",
+            help="Which corpus: grammar, listops, summaries, drawn_words, copy, repeat_copy, "
+            "associative_recall or priority_sort.",
         ),
     ],
     output: Annotated[Path, typer.Option(metavar="FOLDER", help="The folder to write to.")],

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
-from regard.corpora import algorithms, drawn_words, grammar, listops
+from regard.corpora import algorithms, drawn_words, grammar, listops, summaries
 from regard.errors import UsageError
 from regard.messages import unknown
 from regard.terminal import counting
@@ -18,6 +18,10 @@ def _write_grammar(pairs: int, seed: int, folder: Path) -> None:
 
 def _write_listops(pairs: int, seed: int, folder: Path) -> None:
     listops.write(listops.generate(pairs, seed), folder)
+
+
+def _write_summaries(pairs: int, seed: int, folder: Path) -> None:
+    summaries.write(summaries.generate(pairs, seed), folder)
 
 
 def _write_task(name: str, pairs: int, seed: int, folder: Path) -> None:
@@ -33,6 +37,7 @@ CORPORA: dict[str, Callable[[int, int, Path], None]] = {
     "grammar": _write_grammar,
     "listops": _write_listops,
     "drawn_words": _write_drawn_words,
+    "summaries": _write_summaries,
     **{name: partial(_write_task, name) for name in algorithms.TASKS},
 }
 

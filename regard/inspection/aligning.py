@@ -40,6 +40,7 @@ from regard.metrics.alignment import (
     pharaoh,
 )
 from regard.metrics.base import Score
+from regard.models.base import Model
 from regard.nn.captured import Attention
 from regard.predict import Predictor
 from regard.runs.folder import Run
@@ -107,18 +108,28 @@ def choose(
     if not usable[0][0].names:
         raise UsageError("This model has no attention to the source, so it aligns nothing.")
     known = None if gold is None else [gold[i] for _, i in usable]
-    return _best([example for example, _ in usable], method, known)
+    return _best([example for example, _ in usable], method, known, moments_of(predictor.model))
 
 
-def agreeing_heads(attention: Attention, source: Side, target: Side) -> AttentionHeads:
+def moments_of(model: Model) -> tuple[Moment, ...]:
+    """When the target can attend to the source: a model that writes all at once reads no target."""
+    return MOMENTS if model.reads_target else ("writing",)
+
+
+def agreeing_heads(
+    attention: Attention, source: Side, target: Side, moments: Sequence[Moment]
+) -> AttentionHeads:
     """The heads whose two directions agree most in one sentence; without words, the mean of all."""
     if not attention.cross or min(len(source.words), len(target.words)) < 2:
         return AttentionHeads()
-    return _best([_by_head(attention, source, target)], "grow-diag", None).best.heads
+    return _best([_by_head(attention, source, target)], "grow-diag", None, moments).best.heads
 
 
 def _best(
-    examples: Sequence[_Example], method: Method, gold: Optional[Sequence[Gold]]
+    examples: Sequence[_Example],
+    method: Method,
+    gold: Optional[Sequence[Gold]],
+    moments: Sequence[Moment],
 ) -> ChosenHeads:
     names = examples[0].names
 
@@ -129,7 +140,7 @@ def _best(
         return error_rate([links(mean, method) for mean in means], gold)
 
     single = sorted(
-        ((error(moment, [n]), n, moment) for moment in MOMENTS for n in range(len(names))),
+        ((error(moment, [n]), n, moment) for moment in moments for n in range(len(names))),
         key=lambda tried: tried[0],
     )
     lowest, first, moment = single[0]

@@ -19,7 +19,7 @@ from regard.data.pictures import Picture
 from regard.data.tokenizer import Tokenizer
 from regard.data.words import Side, merge
 from regard.errors import UsageError
-from regard.inspection.aligning import agreeing_heads
+from regard.inspection.aligning import agreeing_heads, moments_of
 from regard.inspection.alignment import AttentionHeads, Method, between_words, links
 from regard.inspection.attention import entropy
 from regard.inspection.search_tree import Node, Trace
@@ -49,8 +49,9 @@ class Look:
     """How a model read one source and wrote one target, or read a target that was given.
 
     The weights are those of one teacher-forced pass over exactly these tokens. `read` is what the
-    decoder had read at each position: it begins with BOS where `target` ends with EOS. A model
-    without some kind of attention has no layers of it, and a language model's source is empty.
+    decoder had read at each position: it begins with BOS where `target` ends with EOS. A model that
+    writes all at once has read nothing. One without some kind of attention has no layers of it, and
+    a language model's source is empty.
     """
 
     text: str
@@ -59,7 +60,7 @@ class Look:
     prefix: str  # what the target had to begin with
     source: Side
     target: Side
-    read: Side
+    read: Optional[Side]
     layers: Attention
     written: tuple[Written, ...]
     search_tree: tuple[Node, ...]
@@ -92,7 +93,7 @@ class Look:
         }
         if axis == "steps":  # reads the source, then writes the target
             return self.source.then(self.target)
-        return known[axis] if axis in known else Side.numbered(count)
+        return known.get(axis) or Side.numbered(count)
 
     def attention(
         self,
@@ -198,7 +199,7 @@ def look(
         prefix=(prefix or "").strip(),
         source=source_side,
         target=target_side,
-        read=target_side.shifted(sides.target),
+        read=target_side.shifted(sides.target) if model.reads_target else None,
         layers=attention,
         written=written,
         search_tree=nodes,
@@ -208,7 +209,8 @@ def look(
         positions=position_table(
             model, part, min(shown, model.length_limit or shown), _most_heads(attention)
         ),
-        attention_heads=attention_heads or agreeing_heads(attention, source_side, target_side),
+        attention_heads=attention_heads
+        or agreeing_heads(attention, source_side, target_side, moments_of(model)),
         source_values={
             name: tuple(values[0].tolist()) for name, values in model.source_values(batch).items()
         },

@@ -129,7 +129,7 @@ def pack(look: Look) -> dict[str, Any]:
         "sides": {
             "source": _side(look.source, look.source_values),
             "target": _side(look.target),
-            "read": _side(look.read),
+            "read": None if look.read is None else _side(look.read),
         },
         "attention": {kind: _attention(look, kind) for kind in look.layers.kinds},
         "written": [
@@ -162,13 +162,15 @@ def pack(look: Look) -> dict[str, Any]:
 
 
 def _side(side: Side, values: Optional[Mapping[str, Sequence[int]]] = None) -> dict[str, Any]:
-    """Tokens and words, with the sum of what the model found for each, such as its fertility."""
-    pieces, words = list(side.pieces), list(side.words)
+    """Tokens and words, with the sum of what the model found for each, such as its fertility; what
+    was found for the words of the text is shown above them."""
+    pieces, words, found = list(side.pieces), list(side.words), []
     for each in (values or {}).values():
         by_word = np.bincount(side.word_of, weights=each, minlength=len(words)).astype(int)
+        found = [[word, str(value)] for word, value in zip(words, by_word, strict=True)][:-1]
         pieces = [f"{piece} ×{value}" for piece, value in zip(pieces, each, strict=True)]
         words = [f"{word} ×{value}" for word, value in zip(words, by_word, strict=True)]
-    return {"pieces": pieces, "words": words, "wordOf": side.word_of}
+    return {"pieces": pieces, "words": words, "wordOf": side.word_of, "above": found}
 
 
 def _attention(look: Look, kind: str) -> dict[str, Any]:

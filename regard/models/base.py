@@ -114,6 +114,7 @@ class Model(nn.Module, ABC):
 
     length_limit: Optional[int] = None  # that of its family
     reads_source: bool = True  # that of its family
+    reads_target: bool = True  # the tokens written so far; false if all are written at once
     writes: Writes = "text"  # that of its family
 
     @abstractmethod

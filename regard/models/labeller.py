@@ -22,6 +22,8 @@ class Labeller(Model):
     How many there are follows from the source, so EOS comes after them with probability 1.
     """
 
+    reads_target = False
+
     def __init__(
         self,
         encoder: Encoder,

@@ -95,7 +95,7 @@ class NonAutoregressiveConfig(BlockConfig, Family):
         return NonAutoregressive(
             self,
             TransformerEncoder(self, in_turn(self.mixers, self.layers), tokens),
-            ParallelDecoder(self.changed(position="sinusoidal"), layers, tokens),
+            ParallelDecoder(self, layers, tokens),
             Projection(weight, self.smoothing, target_size),
         )
 
@@ -123,11 +123,15 @@ class NonAutoregressiveConfig(BlockConfig, Family):
 
 
 class ParallelDecoder(nn.Module):
-    """Reads copies of the source tokens, as many of each as its fertility says, all at once."""
+    """Reads copies of the source tokens, as many of each as its fertility says, all at once.
+
+    Sinusoids are added to the copies whatever the kind of position, so that attention to the source
+    knows where it is in the target; kinds that compare positions also do so within the target.
+    """
 
     def __init__(self, config: BlockConfig, layers: int, tokens: nn.Embedding) -> None:
         super().__init__()
-        self.embedding = config.embedding(tokens)
+        self.embedding = config.changed(position="sinusoidal").embedding(tokens)
         self.layers = Modules(ParallelLayer(config, number) for number in range(layers))
         self.norm = config.last_norm()
 
@@ -148,6 +152,8 @@ class NonAutoregressive(Model):
     length, and log p(z | x) is given to EOS. For a target without known fertilities they are the
     most probable ones that add up to its length.
     """
+
+    reads_target = False
 
     def __init__(
         self,

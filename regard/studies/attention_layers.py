@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 from regard.drawing.charts import Lines
 from regard.studies.ablation import ablate
 from regard.studies.base import Finding, Study
@@ -15,7 +17,7 @@ def measure(laboratory: Laboratory) -> Finding:
     variants = {f"{depth}": [f"model.layers={depth}"] for depth in DEPTHS}
     found = ablate("validation loss", "nats per token", variants, GrammarTask(laboratory).losses)
     first, deepest = str(DEPTHS[0]), str(DEPTHS[-1])
-    gains = [found.change(str(a), str(b)) for a, b in zip(DEPTHS, DEPTHS[1:], strict=False)]
+    gains = [found.change(str(a), str(b)) for a, b in pairwise(DEPTHS)]
     line = [(float(depth), found[str(depth)].value) for depth in DEPTHS]
     return Finding(
         f"One layer on each side reaches {found[first].value:.3f} nats per token, the second gains "

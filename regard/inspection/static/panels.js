@@ -88,7 +88,7 @@ function attentionPanel(state, look, weights) {
   const views = words ? [["lines", "lines and map"], ["text", "text"]] : [["lines", "map"]];
   tools.append(state.choice("view", "view", [...views, ["heads", "all heads"]], words || view === "heads" ? view : "lines"));
   tools.append(state.choice("unit", "unit", [["words", "words"], ["pieces", "pieces"]]));
-  if (kind === "cross") tools.append(momentChoice(state, look));
+  if (kind === "cross") tools.append(...momentChoice(state, look));
   const heads = state.heads(kind);
   const sides = kind === "cross" && state.moment(look) === "reading" ? [look.sides.read, packed.sides[1]] : packed.sides;
   const gridOf = (values) => gridBetween(values, sides, unit);
@@ -126,9 +126,10 @@ function gridBetween(values, [looking, lookedAt], unit) {
   return new Grid(mergeWords(values, looking, lookedAt), looking.words, lookedAt.words);
 }
 
+/* A model that writes all words at once reads none of them. */
 function momentChoice(state, look) {
   const moments = [["writing", "written"], ["reading", "read"]];
-  return state.choice("attention while a word is", "moment", moments, state.moment(look));
+  return look.sides.read ? [state.choice("attention while a word is", "moment", moments, state.moment(look))] : [];
 }
 
 function alignmentPanel(state, look, weights) {
@@ -150,7 +151,7 @@ function alignmentPanel(state, look, weights) {
   const pointer = state.point(describeWeights(readout, one));
   const main = linesAndMap(one, lines, links, ["target", "source"], state.width(), pointer, "Alignment. Arrow keys move through the cells.");
   const methods = ["argmax", "intersection", "grow-diag"].map((name) => [name, name]);
-  const tools = make("div", { class: "tools" }, state.choice("method", "method", methods), momentChoice(state, look));
+  const tools = make("div", { class: "tools" }, state.choice("method", "method", methods), ...momentChoice(state, look));
   return [tools, headPicker(weights, heads, state.render), readout, main, ...pharaohText(links, shown, state.moment(look)), note(payload.rule)];
 }
 
