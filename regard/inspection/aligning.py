@@ -193,6 +193,12 @@ def run_heads(run: Run, predictor: Predictor, say: Callable[[str], None]) -> Att
     kept = run.facts("heads")
     if kept and (kept.get("by") == "gold" or kept.get("step") == step):
         return AttentionHeads.parse(str(kept.get("heads")))
+    if run.origin is not None:
+        say(
+            f"Aligning words by the mean of all heads, since {run.path} has no data to choose "
+            "some by; --choose with a gold alignment finds better ones."
+        )
+        return AttentionHeads.parse("mean")
     pairs = [pair.lines for pair in run.validation_pairs(EXAMPLES)]
     chosen = choose(predictor, pairs, "grow-diag", None)
     say(

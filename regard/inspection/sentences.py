@@ -65,6 +65,7 @@ def _read_sentences(
 
 def _first_sentence(run: Run) -> Sentence:
     """A sentence of the validation data, to begin with; for a language model, its first words."""
+    run.check_trained_here("it has no sentences to begin with; give one")
     (pair,) = run.validation_pairs(1)
     if run.config.model.reads_source:
         return pair.source, None

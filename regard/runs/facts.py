@@ -22,6 +22,7 @@ def describe(run: Run, say: Callable[[str], None] = print) -> dict[str, Any]:
         **_sizes(run),
         "pairs": run.facts("data").get("pairs"),
         **_started(run),
+        "origin": run.origin,
         "steps": run.steps,
         "trained_to": steps[-1] if steps else 0,
         "used_checkpoint": best.step if best else None,

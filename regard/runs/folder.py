@@ -26,6 +26,9 @@ from regard.training.journal import Journal
 FORMAT = 2
 """Of the folder; runs of another format are refused."""
 
+ORIGIN = "origin"
+"""The name of what is known about a run that was made and not trained."""
+
 _OURS = re.compile(r"lock|\.config\.json\..*tmp")  # left by a start that was cut short
 
 
@@ -125,11 +128,23 @@ class Run:
     def tokenizers(self) -> Tokenizers:
         return Tokenizers.load(self.path)
 
+    @property
+    def origin(self) -> Optional[str]:
+        """What a run is that was made and not trained, such as an average of others."""
+        return self.facts(ORIGIN).get("origin")
+
+    def check_trained_here(self, what: str) -> None:
+        """Refuse to do something with a run that was made and has no data or journal."""
+        if self.origin is not None:
+            raise UsageError(f"{self.path} is {self.origin}: {what}.")
+
     def store_folder(self, part: str) -> Path:
         return self.path / "data" / part
 
     def store(self, part: str) -> Store:
         """The encoded data of a part: train or valid."""
+        whole = {"train": "training", "valid": "validation"}[part]
+        self.check_trained_here(f"it has no {whole} data, which this needs")
         return Store.open(self.store_folder(part))
 
     def has_store(self, part: str) -> bool:

@@ -55,6 +55,7 @@ class TestSet:
 
 def read_test_set(run: Run, data: Optional[Parallel], say: Callable[[str], None]) -> TestSet:
     if not data:
+        run.check_trained_here("it has no validation data; give --source and --target")
         own = run.validation_pairs()
         return TestSet(own, len(own))
     data.refuse_weights()
@@ -64,7 +65,7 @@ def read_test_set(run: Run, data: Optional[Parallel], say: Callable[[str], None]
     for note in pairs.report.sentences():
         say(note)
     writes = run.config.writes
-    refuse_swapped(_profile(run), usable, "these files", writes)
+    refuse_swapped(profile_of(run), usable, "these files", writes)
     if writes in CLOSED:
         rows = LineEncoder(run.tokenizers().target).encode([pair.target for pair in usable])
         targets = [(pair.number, pair.target) for pair in usable]
@@ -99,5 +100,8 @@ def _read_reference(path: Path, given: TestSet) -> list[str]:
     return [line for _, line in found]
 
 
-def _profile(run: Run) -> Profile:
+def profile_of(run: Run) -> Profile:
+    """Of the training data; empty for a run that has none."""
+    if run.origin is not None:
+        return Profile({}, {})
     return Profile.from_json(run.facts("data").get("profile", {}))

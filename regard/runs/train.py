@@ -70,6 +70,7 @@ def train(
             return _follow(path, ranks, display)
         with ExitStack() as stack:
             with _reporting_failure(ranks):
+                _check_resumable(path)
                 budget, origin = _budget(steps, epochs, minutes), Start.of(start)
                 config = None if more else _config(recipe, origin, path, budget, settings)
                 prepared = _prepared(path, config, data, valid, tokenizer, origin, display)
@@ -199,6 +200,14 @@ def _extend(run: Run, budget: Optional[Budget], other_settings: bool) -> None:
     if budget is None:
         raise UsageError("Say how much longer to train: give --minutes, --epochs or --steps.")
     extend_plan(run, budget)
+
+
+def _check_resumable(path: Path) -> None:
+    """Refuse a run that was made and not trained."""
+    if Run.exists(path):
+        Run.open(path).check_trained_here(
+            f"there is nothing to resume; start a new run from it with --from {path}"
+        )
 
 
 def _existing(path: Path, config: Optional[Config], start: Optional[Start]) -> Run:
