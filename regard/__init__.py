@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from regard.errors import Interrupted, RegardError, UsageError
     from regard.inspection.look import look
     from regard.ladders.ladder import ladder
+    from regard.runs.average import average
     from regard.runs.distill import distill
     from regard.runs.evaluate import compare, evaluate, score
     from regard.runs.judging import tune_judges
@@ -24,6 +25,7 @@ __all__ = [
     "Parallel",
     "RegardError",
     "UsageError",
+    "average",
     "compare",
     "distill",
     "evaluate",
@@ -42,6 +44,7 @@ _HOMES = {
     "UsageError": "regard.errors",
     "RegardError": "regard.errors",
     "ladder": "regard.ladders.ladder",
+    "average": "regard.runs.average",
     "compare": "regard.runs.evaluate",
     "distill": "regard.runs.distill",
     "evaluate": "regard.runs.evaluate",

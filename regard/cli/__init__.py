@@ -11,7 +11,7 @@ import typer
 
 from regard import __version__
 from regard.cli.inspect import align, look, watch
-from regard.cli.make import corpus, demo, info, ladder, recipes, settings, train
+from regard.cli.make import average, corpus, demo, info, ladder, recipes, settings, train
 from regard.cli.options import say
 from regard.cli.parsing import ParserError, explain
 from regard.cli.use import compare, distill, evaluate, judge, score, translate
@@ -26,7 +26,7 @@ app = typer.Typer(
 )
 VERBS = (
     *(train, translate, evaluate, compare, score, ladder, look, align, watch, info),
-    *(distill, judge, settings, recipes, corpus, demo),
+    *(average, distill, judge, settings, recipes, corpus, demo),
 )
 for verb in VERBS:
     app.command(cls=Verb)(verb)
