@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from regard.errors import Interrupted, RegardError, UsageError
     from regard.inspection.look import look
     from regard.ladders.ladder import ladder
+    from regard.runs.augment import augment
     from regard.runs.average import average
     from regard.runs.distill import distill
     from regard.runs.evaluate import compare, evaluate, score
@@ -25,6 +26,7 @@ __all__ = [
     "Parallel",
     "RegardError",
     "UsageError",
+    "augment",
     "average",
     "compare",
     "distill",
@@ -44,6 +46,7 @@ _HOMES = {
     "UsageError": "regard.errors",
     "RegardError": "regard.errors",
     "ladder": "regard.ladders.ladder",
+    "augment": "regard.runs.augment",
     "average": "regard.runs.average",
     "compare": "regard.runs.evaluate",
     "distill": "regard.runs.distill",

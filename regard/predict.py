@@ -14,6 +14,7 @@ from regard.data.annotations import Kinds
 from regard.data.batch import Batch, Padded, Row
 from regard.data.encoding import LENGTH_LIMIT, LineEncoder
 from regard.data.line import Line, Pair, Sides, Text
+from regard.data.tags import tagged
 from regard.data.targets import check_target, refuse_unseen
 from regard.data.tokenizers import Tokenizers
 from regard.data.windows import Work, in_windows
@@ -84,6 +85,7 @@ class Predictor:
         length_limit: int = LENGTH_LIMIT,
         workers: int = 1,
         annotations: Kinds = (),
+        tags: str = "",
     ) -> None:
         self.model = model.eval()
         self.tokenizers = tokenizers
@@ -93,6 +95,7 @@ class Predictor:
         self.length_limit = length_limit if most is None else min(length_limit, most - 1)
         self.workers = workers
         self.annotations = annotations
+        self.tags = tags  # that every source line begins with
         self.truncated = 0  # lines of which only the first `length_limit` pieces were read
         self._source = LineEncoder(tokenizers.source, annotations)
         self._target = LineEncoder(tokenizers.target)
@@ -158,6 +161,7 @@ class Predictor:
 
     def read_sources(self, lines: Sequence[Line], first: int = 1) -> list[Row]:
         """The rows of some source lines, in full; the first is line `first` in errors."""
+        lines = [tagged(line, self.tags) for line in lines]
         self._source.check(lines, first)
         return self._source.encode(lines)
 

@@ -124,7 +124,7 @@ def train(
         recipe if config is None else read_config(config, recipe),
         Parallel(source, target, pairs, trees, columns, weights, languages, alignments),
         run=run,
-        valid=Parallel(*valid, alignments=valid_alignments),
+        valid=Parallel(*valid, languages=languages, alignments=valid_alignments),
         tokenizer=tokenizer,
         start=start,
         steps=steps,

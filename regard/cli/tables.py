@@ -14,12 +14,13 @@ UNFOLDED = 10_000
 def print_facts(facts: Mapping[str, Any]) -> None:
     """What `describe` says of a run, and its settings by section."""
     languages = facts["languages"] or {}
-    started = {"started from": facts["started_from"]} if "started_from" in facts else {}
+    started = _started(facts) if "started_from" in facts else {}
     _print(
         {
             "run": facts["run"],
             "model": facts["model"],
             "languages": " to ".join(each or "?" for each in languages.values()) or None,
+            **({"directions": ", ".join(facts["directions"])} if facts["directions"] else {}),
             "parameters": facts.get("parameters"),
             "vocabulary": facts.get("vocabulary"),
             "pairs": facts["pairs"],
@@ -30,6 +31,14 @@ def print_facts(facts: Mapping[str, Any]) -> None:
     for section, values in facts["config"].items():
         print()
         _print({name: _setting(value) for name, value in _leaves(values, f"{section}.")})
+
+
+def _started(facts: Mapping[str, Any]) -> dict[str, Any]:
+    """Where it started from, and what that changed on the old and the new validation data."""
+    from regard.runs.transfer import summary
+
+    transfer = facts["transfer"]
+    return {"started from": facts["started_from"], **(summary(transfer) if transfer else {})}
 
 
 def _trained(facts: Mapping[str, Any]) -> dict[str, Any]:

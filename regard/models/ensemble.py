@@ -127,9 +127,7 @@ class Ensemble(Model):
 
     def start(self, source: Padded) -> State:
         states = [member.start(source) for member in self.members]
-        return replace(
-            _join_states(states), candidates=tuple(state.candidates for state in states)
-        )
+        return replace(_join_states(states), candidates=tuple(state.candidates for state in states))
 
     def step(self, tokens: Tensor, state: State) -> tuple[Tensor, State]:
         states = _split_state(state, cast(Parts, state.candidates))

@@ -16,8 +16,9 @@ from regard.errors import UsageError
 from regard.messages import counted
 from regard.models.base import Model
 from regard.models.weights import collect, install
+from regard.runs.directions import FACTS as DIRECTIONS
 from regard.runs.folder import Run
-from regard.runs.languages import FACTS
+from regard.runs.languages import FACTS as LANGUAGES
 from regard.runs.load import check_same_tokenizers, load_model, model_at
 from regard.runs.make import make_run
 
@@ -47,7 +48,7 @@ def average(
         )
     steps: list[str] = []
     model = _mean(_models(members, last, steps, say))
-    facts = {FACTS: kept} if (kept := first.facts(FACTS)) else {}
+    facts = {name: kept for name in (LANGUAGES, DIRECTIONS) if (kept := first.facts(name))}
     return make_run(
         Path(run), first.config, first.tokenizers(), model, f"the average of {_and(steps)}", facts
     )
@@ -86,8 +87,7 @@ def _check_same_model(first: Run, other: Run) -> None:
     ]
     if names:
         raise UsageError(
-            f"{first.path} and {other.path} differ in {_and(names)}: their weights have no "
-            "average."
+            f"{first.path} and {other.path} differ in {_and(names)}: their weights have no average."
         )
 
 
@@ -127,8 +127,9 @@ def _name(run: Run, step: int) -> str:
 
 def _mean(models: Iterable[Model]) -> Model:
     """A model with the mean weights; what is not a number with a fraction is that of the last."""
-    total = dict[str, Tensor]()
-    for count, model in enumerate(models, 1):
+    total, count = dict[str, Tensor](), 0
+    for model in models:
+        count += 1
         for name, tensor in collect(model).items():
             if tensor.is_floating_point():
                 before = total.get(name, torch.zeros((), dtype=torch.float64))

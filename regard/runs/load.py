@@ -8,6 +8,7 @@ from typing import Optional, Union
 
 import torch
 
+from regard.data.languages import Languages
 from regard.data.parallel import PathLike
 from regard.data.tokenizers import Tokenizers
 from regard.errors import RegardError, UsageError
@@ -16,6 +17,7 @@ from regard.models.ensemble import Ensemble
 from regard.models.weights import install
 from regard.nn.fast.prepare import prepare_for_search, quantize
 from regard.predict import BATCH_TOKENS, Predictor
+from regard.runs.directions import tags_for
 from regard.runs.first import install_first
 from regard.runs.folder import Run
 from regard.runs.identity import check_usable
@@ -26,13 +28,19 @@ from regard.training.checkpoint import Checkpoint
 Say = Callable[[str], None]
 
 
-def load(path: Union[PathLike, Sequence[PathLike]]) -> Predictor:
+def load(
+    path: Union[PathLike, Sequence[PathLike]],
+    *,
+    languages: tuple[Optional[str], Optional[str]] = (None, None),
+) -> Predictor:
     """A trained run, ready to use: load("runs/en-de")("A sentence.").
 
-    Several runs that share their tokenizers are an ensemble: load(["runs/a", "runs/b"]).
+    Several runs that share their tokenizers are an ensemble: load(["runs/a", "runs/b"]). A run of
+    several languages needs to know between which: load("runs/many", languages=("en", "de")).
     """
     first, *others = [path] if isinstance(path, (str, Path)) else path
-    return load_predictor(Run.open(Path(first)), ensemble=others)
+    run = Run.open(Path(first))
+    return load_predictor(run, ensemble=others, tags=tags_for(run, Languages(*languages)))
 
 
 def build_model(run: Run, tokenizers: Optional[Tokenizers] = None) -> Model:
@@ -76,9 +84,12 @@ def load_predictor(
     int8: bool = False,
     shortlist: int = 0,
     ensemble: Sequence[PathLike] = (),
+    tags: str = "",
     say: Say = print,
 ) -> Predictor:
     """The best weights, ready to translate; with those of other runs, if they are an ensemble.
+
+    `tags` are those of `tags_for`, if every line is in the same languages.
 
     Two options trade a little quality: eight-bit weights save memory, and a shortlist saves time
     by considering only the target pieces that are likely for the source, `shortlist` per piece.
@@ -94,6 +105,7 @@ def load_predictor(
         workers=workers,
         annotations=run.config.annotations,
         length_limit=run.config.length_limit,
+        tags=tags,
     )
 
 

@@ -12,6 +12,7 @@ from regard.data.doctor import Profile, refuse_swapped
 from regard.data.encoding import LineEncoder
 from regard.data.line import Line, Pair, Sides
 from regard.data.parallel import Parallel, PathLike
+from regard.data.tags import without_tags
 from regard.data.targets import CLOSED, refuse_unseen
 from regard.data.text import read_plain
 from regard.errors import UsageError
@@ -44,6 +45,11 @@ class TestSet:
     @property
     def texts(self) -> list[tuple[str, str]]:
         return [pair.texts for pair in self.pairs]
+
+    @property
+    def untagged(self) -> list[tuple[str, str]]:
+        """The texts as in their files, whatever tags the run reads."""
+        return [(without_tags(source), target) for source, target in self.texts]
 
     def by_line(self, found: Sequence[T], missing: T) -> list[T]:
         """What was found for each pair, with something for each line that was skipped."""

@@ -141,9 +141,7 @@ def test_other_mistakes(
     assert not new.exists()
 
 
-def test_a_run_without_a_checkpoint_is_refused(
-    first: Path, tmp_path: Path, corpus: Corpus
-) -> None:
+def test_a_run_without_a_checkpoint_is_refused(first: Path, tmp_path: Path, corpus: Corpus) -> None:
     begun = Run.create(tmp_path / "begun", Run.open(first).config)
     Run.open(first).tokenizers().save(begun.path)
     with pytest.raises(RegardError, match="has no checkpoint yet"):
