@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Optional, Union
 
 from regard.data.corpus import Beside, annotate
+from regard.data.languages import Languages
 from regard.data.line import Line
 from regard.data.parallel import Parallel
 from regard.data.targets import CLOSED
@@ -17,6 +18,7 @@ from regard.inspection.aligning import run_heads
 from regard.inspection.look import Look, look
 from regard.messages import counted
 from regard.predict import Predictor
+from regard.runs.directions import tags_for
 from regard.runs.folder import Run
 from regard.runs.load import load_predictor
 
@@ -72,12 +74,17 @@ def _first_sentence(run: Run) -> Sentence:
     return Line(" ".join(pair.target.text.split()[:3])), None
 
 
-def load_for_looking(run: Run, beam: Optional[int], say: Callable[[str], None]) -> Predictor:
+def load_for_looking(
+    run: Run,
+    beam: Optional[int],
+    say: Callable[[str], None],
+    languages: tuple[Optional[str], Optional[str]] = (None, None),
+) -> Predictor:
     """The predictor of a run, with another beam size if one is given."""
     search = run.config.search
     if beam is not None:
         search = search.changed(beam=beam, best=1)
-    return load_predictor(run, search, say=say)
+    return load_predictor(run, search, tags=tags_for(run, Languages(*languages), say), say=say)
 
 
 def look_at_all(
