@@ -12,6 +12,8 @@ if TYPE_CHECKING:
     from regard.errors import Interrupted, RegardError, UsageError
     from regard.inspection.look import look
     from regard.ladders.ladder import ladder
+    from regard.runs.augment import augment
+    from regard.runs.average import average
     from regard.runs.distill import distill
     from regard.runs.evaluate import compare, evaluate, score
     from regard.runs.judging import tune_judges
@@ -25,6 +27,8 @@ __all__ = [
     "Parallel",
     "RegardError",
     "UsageError",
+    "augment",
+    "average",
     "compare",
     "distill",
     "evaluate",
@@ -44,6 +48,8 @@ _HOMES = {
     "UsageError": "regard.errors",
     "RegardError": "regard.errors",
     "ladder": "regard.ladders.ladder",
+    "augment": "regard.runs.augment",
+    "average": "regard.runs.average",
     "compare": "regard.runs.evaluate",
     "distill": "regard.runs.distill",
     "evaluate": "regard.runs.evaluate",

@@ -15,6 +15,7 @@ from regard.data.batch import Batch, Padded, Row
 from regard.data.encoding import LENGTH_LIMIT, LineEncoder
 from regard.data.line import Line, Pair, Sides, Text
 from regard.data.pictures import Picture
+from regard.data.tags import tagged
 from regard.data.targets import check_target, refuse_unseen
 from regard.data.tokenizers import Tokenizers
 from regard.data.windows import Work, in_windows
@@ -85,6 +86,7 @@ class Predictor:
         length_limit: int = LENGTH_LIMIT,
         workers: int = 1,
         annotations: Kinds = (),
+        tags: str = "",
     ) -> None:
         self.model = model.eval()
         self.tokenizers = tokenizers
@@ -94,6 +96,7 @@ class Predictor:
         self.length_limit = length_limit if most is None else min(length_limit, most - 1)
         self.workers = workers
         self.annotations = annotations
+        self.tags = tags  # that every source line begins with
         self.truncated = 0  # lines of which only the first `length_limit` pieces were read
         self._source = LineEncoder(tokenizers.source, annotations)
         self._target = LineEncoder(tokenizers.target)
@@ -159,6 +162,7 @@ class Predictor:
 
     def read_sources(self, lines: Sequence[Line], first: int = 1) -> list[Row]:
         """The rows of some source lines, in full; the first is line `first` in errors."""
+        lines = [tagged(line, self.tags) for line in lines]
         return self._source.encode(self._source.load(lines, first))
 
     def shown(self, line: Line) -> str:

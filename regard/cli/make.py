@@ -8,7 +8,7 @@ from typing import Annotated, Optional
 
 import typer
 
-from regard.cli.completion import complete_recipe
+from regard.cli.completion import complete_recipe, complete_run
 from regard.cli.options import (
     AlignmentsFiles,
     AsJson,
@@ -124,7 +124,7 @@ def train(
         recipe if config is None else read_config(config, recipe),
         Parallel(source, target, pairs, trees, columns, weights, languages, alignments),
         run=run,
-        valid=Parallel(*valid, alignments=valid_alignments),
+        valid=Parallel(*valid, languages=languages, alignments=valid_alignments),
         tokenizer=tokenizer,
         start=start,
         steps=steps,
@@ -220,6 +220,28 @@ def ladder(
             f"{len(failed)} of {len(results)} variants failed to train ({', '.join(failed)}): the "
             "table says why, and the same command tries again."
         )
+
+
+def average(
+    runs: Annotated[
+        list[Path],
+        typer.Argument(metavar="RUN ...", help="Trained runs.", autocompletion=complete_run),
+    ],
+    run: Annotated[Path, typer.Option(metavar="FOLDER", help="Folder for the new run.")],
+    last: Annotated[
+        Optional[int],
+        typer.Option(min=1, help="Average the last so many checkpoints of each run instead."),
+    ] = None,
+) -> None:
+    """Average the weights of runs into a new one.
+
+    The runs need the same model and tokenizer, and should have started from the same weights, as
+    with train --from.
+    """
+    from regard.runs.average import average
+
+    made = average(runs, run=run, last=last, say=say)
+    say(f"Wrote {made.path}: {made.origin}.")
 
 
 def info(

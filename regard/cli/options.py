@@ -45,7 +45,8 @@ TreesFile = Annotated[Optional[Path], _TREES]
 def _columns(option: str) -> Any:
     return typer.Option(
         metavar="SOURCE,TARGET",
-        help=f"With {option}: columns by name or number, keys, or languages, such as en,sv.",
+        help=f"With {option}: columns by name or number, keys, or languages, such as en,sv; four "
+        "name the columns of the languages too.",
     )
 
 
@@ -89,6 +90,23 @@ Int8 = Annotated[
 Shortlist = Annotated[
     int,
     typer.Option(min=0, max=100, help="Target pieces considered per source piece; 0: all."),
+]
+EnsembleRuns = Annotated[
+    Optional[list[Path]],
+    typer.Option(
+        "--ensemble",
+        metavar="RUN",
+        help="Predict together with this run, by the mean of the probabilities; repeatable.",
+        autocompletion=complete_run,
+    ),
+]
+ToLanguage = Annotated[
+    Optional[str],
+    typer.Option("--to", metavar="TAG", help="With several languages: that of the target."),
+]
+FromLanguage = Annotated[
+    Optional[str],
+    typer.Option(metavar="TAG", help="With several languages: that of the source, if it is read."),
 ]
 Judges = Annotated[
     Optional[list[str]],

@@ -12,8 +12,10 @@ from typing import Any, BinaryIO, Optional
 from regard.data.annotations import Annotation, Kinds, load
 from regard.data.formats import records
 from regard.data.formats.base import Columns, Record
+from regard.data.languages import Languages
 from regard.data.line import Line, Pair
 from regard.data.reading import Reading, check_is_file
+from regard.data.tags import TagKind, language_tags, tagged
 from regard.data.targets import check_target
 from regard.data.text import Bad, Content, read_plain, text_lines, usable
 from regard.errors import UsageError
@@ -42,6 +44,7 @@ class Report:
     skipped: dict[str, Skipped]
     notes: tuple[str, ...]
     fingerprint: dict[str, str]
+    directions: tuple[Languages, ...] = ()  # those that pairs are known to be of
 
     def sentences(self) -> list[str]:
         """One sentence for each thing worth knowing; none if all is well."""
@@ -58,7 +61,8 @@ class Portion:
     """Files that belong together: two of lines, one of pairs, or one of target lines alone, with
     those that annotate the source.
 
-    `weight` is how many times an epoch of training has each of the pairs.
+    `weight` is how many times an epoch of training has each of the pairs. `languages` are those of
+    every pair, if nothing in the files says otherwise.
     """
 
     files: tuple[Path, ...]
@@ -66,6 +70,7 @@ class Portion:
     holds_pairs: bool = False  # in any format
     columns: Optional[Columns] = None
     weight: Fraction = Fraction(1)
+    languages: Optional[Languages] = None
 
     @property
     def names(self) -> str:
@@ -113,10 +118,12 @@ class Portion:
 
 @dataclass(frozen=True)
 class Task:
-    """What a model reads of the source and writes as a target: lines are checked accordingly."""
+    """What a model reads of the source and writes as a target: lines are checked accordingly, and
+    tagged with their languages if it reads such tags."""
 
     annotations: Kinds = ()
     writes: Writes = "text"
+    tags: Optional[TagKind] = None
 
 
 TEXT = Task()
@@ -155,8 +162,10 @@ class Pairs:
                     tally.skip(bad, portion.where(side, record.line))
                     continue
                 kept += 1
-                pair = Pair(tally.read, annotated, Line(str(record.target)))
-                yield self._checked(pair, portion, record.line)
+                languages = record.languages or portion.languages
+                pair = Pair(tally.read, annotated, Line(str(record.target)), languages)
+                tally.directions[languages] = None
+                yield self._tagged(self._checked(pair, portion, record.line))
             if tally.read == before:
                 raise UsageError(f"{portion.names} is empty: give a file with pairs.")
             if not kept:
@@ -175,10 +184,26 @@ class Pairs:
         check_target(self._task.writes, pair, target)
         return pair
 
+    def _tagged(self, pair: Pair) -> Pair:
+        if self._task.tags is None or pair.languages is None:
+            return pair
+        tags = language_tags(self._task.tags, pair.languages)
+        return pair._replace(source=tagged(pair.source, tags))
+
     def where(self, side: int, number: int) -> str:
         """File and line of the source (0) or target (1) of a pair, by its number."""
         first = [begin for begin in self._begins if begin < number]
         return self.portions[len(first) - 1].where(side, number - first[-1])
+
+    @property
+    def languages(self) -> list[str]:
+        """The languages that lines are tagged with, if the files do not say them."""
+        given = self.portions[0].languages
+        columns = self.portions[0].columns
+        named = columns is not None and columns.has_languages
+        if self._task.tags is None or named or given is None:
+            return []
+        return [each or "" for each in given]
 
     def check(self) -> Report:
         """Read everything once, so that errors show before training begins."""
@@ -237,6 +262,7 @@ class _Tally:
     kept: list[int] = field(default_factory=list)
     skipped: dict[Bad, Skipped] = field(default_factory=dict)
     readings: list[Reading] = field(default_factory=list)
+    directions: dict[Optional[Languages], None] = field(default_factory=dict)
 
     def skip(self, bad: Bad, where: str) -> None:
         before = self.skipped.get(bad, Skipped(0, where))
@@ -255,6 +281,7 @@ class _Tally:
             skipped={bad.value: self.skipped[bad] for bad in Bad if bad in self.skipped},
             notes=tuple(note for reading in self.readings for note in sorted(reading.notes)),
             fingerprint={str(reading.path): reading.digest for reading in self.readings},
+            directions=tuple(sorted((each for each in self.directions if each), key=str)),
         )
 
 

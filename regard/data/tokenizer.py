@@ -11,6 +11,7 @@ from pydantic import Field, ValidationInfo, field_validator, model_validator
 from regard.config import MAX_COUNT, Settings
 from regard.data.annotations import MARKER
 from regard.data.batch import BOS, EOS, PAD, UNKNOWN
+from regard.data.tags import TagKind
 from regard.errors import UsageError
 
 Kind = Literal["bpe", "unigram", "word", "character", "byte", "number", "line", "index"]
@@ -45,6 +46,11 @@ class TokenizerSettings(Settings):
     marker: str = Field(
         default=MARKER,
         description="Separates the sentences of a line, for models that read sentences.",
+    )
+    tags: Optional[TagKind] = Field(
+        default=None,
+        description="Tag each source line with its target language, or with both languages, for "
+        "models of several directions; null: no tags.",
     )
     sampling: float = Field(
         default=0.0,

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from regard.data.line import Line, Sides
 from regard.data.parallel import Parallel
+from regard.data.tags import leading_tags
 from regard.data.targets import CLOSED
 from regard.data.text import read_plain
 from regard.data.words import Side
@@ -67,8 +68,9 @@ def align(
     """
 
     def read(attention: Attention, source: Side, target: Side) -> Links:
-        weights = heads.mean(attention.cross)
-        return links(between_words(weights, source, target, heads.moment), method)
+        weights = between_words(heads.mean(attention.cross), source, target, heads.moment)
+        tags = len(leading_tags(" ".join(source.words)))  # which are no words of the line
+        return links(weights[:, tags:], method)
 
     return predictor.attend(pairs, read, frozenset(), workers, count)
 
@@ -204,6 +206,12 @@ def run_heads(run: Run, predictor: Predictor, say: Callable[[str], None]) -> Att
     kept = run.facts("heads")
     if kept and (kept.get("by") == "gold" or kept.get("step") == step):
         return AttentionHeads.parse(str(kept.get("heads")))
+    if run.origin is not None:
+        say(
+            f"Aligning words by the mean of all heads, since {run.path} has no data to choose "
+            "some by; --choose with a gold alignment finds better ones."
+        )
+        return AttentionHeads.parse("mean")
     pairs = [pair.lines for pair in run.validation_pairs(EXAMPLES)]
     chosen = choose(predictor, pairs, "grow-diag", None)
     say(
@@ -236,9 +244,9 @@ def heads_for(
     return run_heads(run, predictor, say) if named is None else AttentionHeads.parse(named)
 
 
-def read_pairs(data: Parallel) -> Iterator[tuple[Line, Line]]:
+def read_pairs(run: Run, data: Parallel) -> Iterator[tuple[Line, Line]]:
     """Every pair, with empty lines for each that cannot be used, so that line numbers stay."""
-    pairs, number = data.open(), 0
+    pairs, number = run.config.pairs_of(data), 0
     for pair in pairs:
         yield from ((_EMPTY, _EMPTY) for _ in range(number + 1, pair.number))
         yield pair.lines
@@ -253,7 +261,7 @@ def check_pairs(run: Run, data: Parallel, say: Callable[[str], None]) -> None:
         raise UsageError("A language model reads no source to align: give a run that translates.")
     data.check_read_by(run.config.annotations)
     data.refuse_weights()
-    for note in data.open().check().sentences():
+    for note in run.config.pairs_of(data).check().sentences():
         say(note)
 
 
@@ -315,7 +323,7 @@ def score_run(
         raise UsageError(
             "Gold alignments need their lines: give --source and --target with them, or --pairs."
         )
-    known, pairs = gold.read(), list(read_pairs(data))
+    known, pairs = gold.read(), list(read_pairs(run, data))
     check_one_per_pair(known, pairs)
     predictor = load_predictor(run, say=say)
     return score_alignments(predictor, pairs, known, heads_for(run, predictor, named, say), by)

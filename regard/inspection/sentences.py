@@ -9,6 +9,7 @@ from typing import Optional, Union
 
 from regard.data.annotations import Kinds
 from regard.data.corpus import Beside, annotate, load_all
+from regard.data.languages import Languages
 from regard.data.line import Line
 from regard.data.parallel import Parallel
 from regard.data.targets import CLOSED
@@ -18,6 +19,7 @@ from regard.inspection.aligning import run_heads
 from regard.inspection.look import Look, look
 from regard.messages import counted
 from regard.predict import Predictor
+from regard.runs.directions import tags_for
 from regard.runs.folder import Run
 from regard.runs.load import load_predictor
 
@@ -72,18 +74,24 @@ def _read_sentences(
 
 def _first_sentence(run: Run) -> Sentence:
     """A sentence of the validation data, to begin with; for a language model, its first words."""
+    run.check_trained_here("it has no sentences to begin with; give one")
     (pair,) = run.validation_pairs(1)
     if run.config.model.reads_source:
         return pair.source, None
     return Line(" ".join(pair.target.text.split()[:3])), None
 
 
-def load_for_looking(run: Run, beam: Optional[int], say: Callable[[str], None]) -> Predictor:
+def load_for_looking(
+    run: Run,
+    beam: Optional[int],
+    say: Callable[[str], None],
+    languages: tuple[Optional[str], Optional[str]] = (None, None),
+) -> Predictor:
     """The predictor of a run, with another beam size if one is given."""
     search = run.config.search
     if beam is not None:
         search = search.changed(beam=beam, best=1)
-    return load_predictor(run, search, say=say)
+    return load_predictor(run, search, tags=tags_for(run, Languages(*languages), say), say=say)
 
 
 def look_at_all(

@@ -97,7 +97,12 @@ def watch_page(run: Run, live: bool) -> str:
 
 
 def save_watch_page(run: Run, path: Path) -> None:
+    _check(run)
     write_text(path, watch_page(run, live=False))
+
+
+def _check(run: Run) -> None:
+    run.check_trained_here("there are no curves or snapshots to show; see 'regard info'")
 
 
 def routes(run: Run) -> Routes:
@@ -118,4 +123,5 @@ def routes(run: Run) -> Routes:
 
 def serve_watch(run: Run, port: int, show: bool, say: Callable[[str], None]) -> None:
     """Serve the page until Ctrl-C."""
+    _check(run)
     serve(routes(run), port, f"Watching {run.path}", show, say)

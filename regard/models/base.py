@@ -116,6 +116,7 @@ class Model(nn.Module, ABC):
     reads_source: bool = True  # that of its family
     reads_target: bool = True  # the tokens written so far; false if all are written at once
     writes: Writes = "text"  # that of its family
+    stepwise: bool = False  # whether it has `start` and `step`
 
     @abstractmethod
     def forward(self, batch: Batch) -> Loss: ...
@@ -146,6 +147,14 @@ class Model(nn.Module, ABC):
     def source_values(self, batch: Batch) -> Mapping[str, Tensor]:
         """Whole numbers that it has found for the source positions (B, S), by name, to be shown."""
         return {}
+
+    def start(self, source: Padded) -> State:
+        """Read the source: the state before any target token."""
+        raise UsageError("This model does not write one token after the other.")
+
+    def step(self, tokens: Tensor, state: State) -> tuple[Tensor, State]:
+        """What search calls: tokens (R, T) to the scores (R, V) after the last of them."""
+        raise UsageError("This model does not write one token after the other.")
 
     def narrowed(self, choices: Tensor) -> Model:
         """The same model with only these target ids (N,), sorted, the reserved ids first; id k of
@@ -184,6 +193,8 @@ class EncoderDecoder(Model):
     """Every autoregressive family is this class with other parts:
     p(y | x) = product over t of p(y_t | y_<t, x)."""
 
+    stepwise = True
+
     def __init__(
         self,
         encoder: Encoder,
@@ -206,7 +217,6 @@ class EncoderDecoder(Model):
         return self.output.loss(hidden, state, batch.target.values, batch.target.mask)
 
     def start(self, source: Padded) -> State:
-        """Read the source: the state before any target token."""
         encoded: Encoded = self.encoder(source)
         candidates = self.output.prepare(encoded, source)
         return replace(self.decoder.start(encoded), candidates=candidates)
@@ -234,16 +244,9 @@ class EncoderDecoder(Model):
         prefix: Optional[Padded] = None,
         limits: Optional[Tensor] = None,
     ) -> list[list[Hypothesis]]:
-        if limits is None:
-            limits = search.limits(source.lengths)
-        if prefix is not None:
-            limits = limits.maximum(prefix.lengths + 1)  # a prefix and its EOS always fit
-        if self.length_limit is not None:
-            limits = limits.clamp(max=self.length_limit)
-        return search.find(self.step, self.start(source), limits, prefix)
+        return search_stepwise(self, source, search, prefix, limits)
 
     def step(self, tokens: Tensor, state: State) -> tuple[Tensor, State]:
-        """What search calls: tokens (R, T) to the scores (R, V) after the last of them."""
         hidden, state = self.decoder(tokens, state)
         return self.output.scores(hidden[:, -1:], state)[:, 0], state
 
@@ -256,6 +259,23 @@ class EncoderDecoder(Model):
             self.reads_source,
             self.writes,
         )
+
+
+def search_stepwise(
+    model: Model,
+    source: Padded,
+    search: Search,
+    prefix: Optional[Padded] = None,
+    limits: Optional[Tensor] = None,
+) -> list[list[Hypothesis]]:
+    """What `generate` does for a model that has `start` and `step`."""
+    if limits is None:
+        limits = search.limits(source.lengths)
+    if prefix is not None:
+        limits = limits.maximum(prefix.lengths + 1)  # a prefix and its EOS always fit
+    if model.length_limit is not None:
+        limits = limits.clamp(max=model.length_limit)
+    return search.find(model.step, model.start(source), limits, prefix)
 
 
 class _NarrowedDecoder(Decoder):

@@ -100,6 +100,17 @@ class Config(Settings):
         return self
 
     @model_validator(mode="after")
+    def _fits_tags(self) -> Config:
+        if self.tokenizer.tags is None:
+            return self
+        if self.writes != "text" or not self.reads_source or self.annotations:
+            raise ValueError(
+                "sources are tagged with languages for models that translate text and read no "
+                "annotations: set tokenizer.tags=null"
+            )
+        return self
+
+    @model_validator(mode="after")
     def _fits_a_language_model(self) -> Config:
         if self.reads_source:
             return self
@@ -152,4 +163,5 @@ class Config(Settings):
 
     def pairs_of(self, data: Parallel, part: str = "") -> Pairs:
         """The pairs that a run of this config reads; `part` is the prefix of their options."""
-        return data.open_for(self.reads_source, self.annotations, self.writes, part)
+        tags = self.tokenizer.tags
+        return data.open_for(self.reads_source, self.annotations, self.writes, part, tags)

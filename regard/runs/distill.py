@@ -4,13 +4,14 @@ training source become the targets that a student learns from."""
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import zip_longest
 from pathlib import Path
-from typing import Optional
+from typing import Any, Optional
 
 from regard.data.annotations import Kinds
 from regard.data.corpus import read_lines
+from regard.data.languages import Languages
 from regard.data.line import Line
 from regard.data.parallel import Parallel, PathLike, check_parallel, paths_of
 from regard.data.text import read_plain
@@ -19,7 +20,9 @@ from regard.files import check_outputs
 from regard.metrics.base import Score
 from regard.metrics.table import metrics_for
 from regard.metrics.text import TextMetrics
+from regard.predict import Predictor
 from regard.processes.limit import worker_count
+from regard.runs.directions import tags_for
 from regard.runs.folder import Run
 from regard.runs.identity import weights_digest
 from regard.runs.load import load_predictor
@@ -55,37 +58,46 @@ def distill(
     texts = (*paths_of(data.source), *paths_of(data.target))
     check_outputs([Path(output)], (*texts, *data.beside().values()))
     digest = _check(data, run.config.annotations)
-    translate_file(run, data, digest, Path(output), search, workers, say, count)
+    tags = tags_for(run, Languages(*data.languages), say)
+    predictor = load_predictor(run, search, workers=worker_count(workers), tags=tags, say=say)
+    identity = {**identity_of(run, predictor, say), "source": digest}
+    translate_resumably(
+        predictor, _lines(data, run.config.annotations), Path(output), identity, _translation, count
+    )
+    predictor.report_truncated(say)
     return None if data.target is None else _score(run, data, Path(output))
 
 
-def translate_file(
-    run: Run,
-    data: Parallel,
-    digest: str,
-    output: Path,
-    search: Optional[Search],
-    workers: Optional[int],
-    say: Say,
-    count: Count,
-) -> None:
-    """Translate the source line by line, resumably. Each chunk is translated by itself, with the
-    same batches wherever the work was stopped."""
-    predictor = load_predictor(run, search, workers=worker_count(workers), say=say)
-    identity = {
+def identity_of(run: Run, predictor: Predictor, say: Say) -> dict[str, Any]:
+    """What the translations of a text depend on besides the text."""
+    return {
         "weights": weights_digest(run, say),
-        "source": digest,
         "search": predictor.search.model_dump(mode="json"),
         "workers": predictor.workers,
         "chunk": CHUNK,
+        "tags": predictor.tags,
     }
 
-    def work(lines: Sequence[Line]) -> Iterable[str]:
-        return predictor(list(lines))
 
-    lines = _lines(data, run.config.annotations)
+def translate_resumably(
+    predictor: Predictor,
+    lines: Iterable[Line],
+    output: Path,
+    identity: Mapping[str, Any],
+    written: Callable[[Line, str], str],
+    count: Count,
+) -> None:
+    """Write what `written` makes of each line and its translation. Each chunk is translated by
+    itself, with the same batches wherever the work was stopped."""
+
+    def work(chunk: Sequence[Line]) -> Iterable[str]:
+        return map(written, chunk, predictor(list(chunk)))
+
     write_resumably(output, identity, lines, work, count)
-    predictor.report_truncated(say)
+
+
+def _translation(line: Line, translation: str) -> str:
+    return translation
 
 
 def _lines(data: Parallel, kinds: Kinds) -> Iterable[Line]:
