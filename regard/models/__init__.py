@@ -12,6 +12,7 @@ from regard.models.hierarchical import HierarchicalConfig
 from regard.models.labelling import ClassifierConfig, TaggerConfig
 from regard.models.language import LanguageConfig
 from regard.models.nonautoregressive import NonAutoregressiveConfig
+from regard.models.pointer import PointerConfig
 
 Architecture = Annotated[
     Union[
@@ -23,6 +24,7 @@ Architecture = Annotated[
         ClassifierConfig,
         HierarchicalConfig,
         EntityConfig,
+        PointerConfig,
     ],
     Field(discriminator="kind"),
 ]
