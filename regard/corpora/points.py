@@ -7,6 +7,7 @@ lines have sizes of a range, and there is one test set per size.
 
 from __future__ import annotations
 
+import re
 import zlib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -15,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from regard.corpora.algorithms import MAX_PAIRS, Example
+from regard.errors import UsageError
 from regard.messages import counted
 from regard.terminal import Count, uncounted
 
@@ -138,6 +140,16 @@ TASKS: dict[str, PointTask] = {
     "sorting": PointTask(sorted_orders, 1, (5, 10, 20), (1, 200)),
 }
 TRAINED_SIZES: Sizes = 5, 10
+
+
+def read_sizes(text: str) -> Sizes:
+    """One size, such as 10, or a range, such as 5-10."""
+    match = re.fullmatch(r"(\d{1,4})(?:-(\d{1,4}))?", text, re.ASCII)
+    if match is None:
+        raise UsageError(
+            f"--points {text} is not a size: give one such as 10, or a range such as 5-10."
+        )
+    return int(match[1]), int(match[2] or match[1])
 
 
 def generate(

@@ -10,6 +10,7 @@ from pydantic import AfterValidator
 from regard.errors import UsageError
 from regard.metrics.base import Metric
 from regard.metrics.labels import LabelAccuracy, MacroF1, SpanF1, TagAccuracy
+from regard.metrics.points import CoveredArea, SimplePolygons, TourLength, ValidTours
 from regard.metrics.symbols import SymbolError
 from regard.metrics.text import Bleu, CharacterF, EditRate, ExactMatch, TextMetrics
 
@@ -22,6 +23,7 @@ METRICS: dict[str, Callable[[TextMetrics], Metric]] = {
     for metric in (
         *(Bleu, CharacterF, EditRate, ExactMatch, SymbolError),
         *(TagAccuracy, SpanF1, LabelAccuracy, MacroF1),
+        *(CoveredArea, SimplePolygons, TourLength, ValidTours),
     )
 }
 
@@ -33,8 +35,17 @@ REPORTED: dict[Writes, tuple[str, ...]] = {
 }
 """By what a model writes; the first is the one that tables and figures show."""
 
-ON_REQUEST: dict[Writes, tuple[str, ...]] = {"text": (SymbolError.name,)}
+ON_REQUEST: dict[Writes, tuple[str, ...]] = {
+    "text": (SymbolError.name,),
+    "indices": (CoveredArea.name, TourLength.name),
+}
 """Metrics that are reported only if training.metric asks for them."""
+
+BESIDE: dict[str, tuple[str, ...]] = {
+    CoveredArea.name: (SimplePolygons.name,),
+    TourLength.name: (ValidTours.name,),
+}
+"""What is reported beside such a metric: how many outputs are what it measures at all."""
 
 LOSS = "loss"
 """Chooses checkpoints by the validation loss, without decoding anything."""
@@ -51,11 +62,12 @@ def metrics_for(
 ) -> tuple[Metric, ...]:
     """The metrics of what a model writes that make sense for these references, the main first.
 
-    If another metric of the table was chosen for training, it is that one and exact match.
+    If another metric of the table was chosen for training, it is that one, what belongs beside it,
+    and exact match.
     """
     names = REPORTED[writes]
     if chosen in METRICS and chosen not in names:
-        names = (chosen, "exact")
+        names = (chosen, *BESIDE.get(chosen, ()), "exact")
     every = (METRICS[name](settings) for name in names)
     return tuple(metric for metric in every if metric.applies(references))
 

@@ -1,5 +1,5 @@
-"""Pointer networks (Vinyals et al. 2015, arXiv 1506.03134): a line of points is read, and indices of
-them are written, by attention that is the distribution over the points itself."""
+"""Pointer networks (Vinyals et al. 2015, arXiv 1506.03134): a line of points is read, and indices
+of them are written, by attention that is itself the distribution over the points."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from regard.models.base import (
 )
 from regard.nn.blocks import BlockConfig, SelfLayer
 from regard.nn.dropout import Dropout
-from regard.nn.linear import linear
+from regard.nn.linear import Linear
 from regard.nn.mixers.context import FullSequence
 from regard.nn.modules import Modules
 from regard.nn.norm import build_norm
@@ -138,7 +138,9 @@ class PointEncoder(Encoder):
 
     def __init__(self, config: PointerConfig) -> None:
         super().__init__()
-        self.points = linear(config.numbers, config.width)
+        # with torch's own initialisation, which is wider than Glorot's for so few inputs, a network
+        # learns several times as fast
+        self.points = Linear(config.numbers, config.width)
         self.end = nn.Parameter(torch.randn(config.width) * config.width**-0.5)
         self.recurrent = Modules(
             RecurrentLayer(config.cell, config.width, config.width // 2)
@@ -156,10 +158,10 @@ class PointEncoder(Encoder):
         is_end = (source.values == EOS)[:, :, None]
         points = torch.where(is_end, self.end, self.points(numbers))  # (B, S, D)
         x, backwards, sequence = points, reversed_positions(mask), FullSequence(mask)
-        for layer in self.recurrent:
-            x = x + layer(self.dropout(x), backwards)
-        for layer in self.attentive:
-            x = layer(x, sequence)
+        for recurrent in self.recurrent:
+            x = x + recurrent(self.dropout(x), backwards)
+        for attentive in self.attentive:
+            x = attentive(x, sequence)
         x = self.dropout(self.norm(x, sequence))
         return Encoded(x, mask, final=points if self.feed == "point" else x)
 

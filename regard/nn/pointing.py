@@ -1,9 +1,9 @@
-"""An output whose choices are the positions of the source (Vinyals et al. 2015, arXiv 1506.03134)."""
+"""An output that chooses positions of the source (Vinyals et al. 2015, arXiv 1506.03134)."""
 
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 import torch
 from torch import Tensor
@@ -58,7 +58,7 @@ class Pointing(Output):
         return Positions(keys, additive_mask(~encoded.mask), source.lengths - 1)
 
     def scores(self, hidden: Tensor, state: State) -> Tensor:
-        positions = Positions(*state.candidates)
+        positions = cast(Positions, state.candidates)
         scores: Tensor = self.pointer(hidden, positions)  # (R, T, S)
         end = positions.end.repeat_interleave(state.copies)[:, None, None]
         ending = scores.gather(2, end.expand(-1, scores.shape[1], -1))  # (R, T, 1)

@@ -15,6 +15,7 @@ from regard.models.turing import TuringConfig
 from regard.nn.state import each
 from regard.search.beam import Beam
 
+
 @pytest.fixture
 def config(autoregressive: Family) -> Family:
     return autoregressive
