@@ -256,8 +256,8 @@ class Numbers(Annotation):
                 )
             if len(parts) != self.width:
                 raise UsageError(
-                    f"{where} has {len(parts)} numbers in word {number}, but this model reads "
-                    f"{self.width} for each word."
+                    f"{where} has {counted(len(parts), 'number')} in word {number}, but this model "
+                    f"reads {self.width} for each word (model.numbers)."
                 )
 
     def of_pieces(self, line: Line, words: Words) -> Values:

@@ -10,7 +10,6 @@ from typing import Optional, Union
 from regard.data.corpus import Beside, annotate
 from regard.data.line import Line
 from regard.data.parallel import Parallel
-from regard.data.targets import CLOSED
 from regard.data.text import read_plain
 from regard.errors import UsageError
 from regard.inspection.aligning import run_heads
@@ -84,7 +83,7 @@ def look_at_all(
 ) -> list[Look]:
     """A look at each sentence, aligned by the heads of the run if its model aligns."""
     looks = [look(predictor, *each) for each in sentences]
-    if looks[0].layers.cross and run.config.writes not in CLOSED:
+    if looks[0].layers.cross and run.config.writes == "text":
         heads = run_heads(run, predictor, say)
         looks = [replace(each, attention_heads=heads) for each in looks]
     return looks
