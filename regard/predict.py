@@ -251,7 +251,7 @@ class _Generation(_Pooled[tuple[Line, Optional[str]], _Request, Prediction]):
                 row if row.ids else None
                 for row in predictor.truncate(predictor.read_sources(lines, first + 1), first + 1)
             ]
-            prefixes = self._prefixes([prefix for _, prefix in items])
+            prefixes = self._prefixes(lines, [prefix for _, prefix in items], first + 1)
         else:  # the lines are what the targets begin with
             begun = predictor.truncate(predictor.read_targets([line.text for line in lines]))
             sources, prefixes = [None] * len(lines), [row.ids for row in begun]
@@ -261,9 +261,15 @@ class _Generation(_Pooled[tuple[Line, Optional[str]], _Request, Prediction]):
             for index, (source, prefix) in enumerate(zip(sources, prefixes, strict=True))
         ]
 
-    def _prefixes(self, texts: list[Optional[str]]) -> list[Optional[Sequence[int]]]:
+    def _prefixes(
+        self, lines: list[Line], texts: list[Optional[str]], first: int
+    ) -> list[Optional[Sequence[int]]]:
         if None in texts:
             return [None] * len(texts)
+        if self._predictor.model.writes == "indices":
+            for number, (line, text) in enumerate(zip(lines, texts, strict=True), first):
+                begun = Pair(number, line, Line(text or ""))
+                check_target("indices", begun, f"The prefix of line {number}")
         rows = self._predictor.read_targets([text or "" for text in texts])
         return [row.ids for row in rows]
 

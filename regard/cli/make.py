@@ -298,17 +298,26 @@ def corpus(
         typer.Argument(
             metavar="CORPUS",
             help="Which corpus: grammar, listops, summaries, drawn_words, copy, repeat_copy, "
-            "associative_recall or priority_sort.",
+            "associative_recall, priority_sort, convex_hull, tour or sorting.",
         ),
     ],
     output: Annotated[Path, typer.Option(metavar="FOLDER", help="The folder to write to.")],
     pairs: Annotated[int, typer.Option(min=1, help="Training pairs.")] = 100_000,
     seed: Annotated[int, typer.Option(min=0, help="Random seed.")] = 1,
+    points: Annotated[
+        Optional[str],
+        typer.Option(
+            metavar="N[-M]",
+            help="convex_hull, tour, sorting: points per training line, such as 10 or 5-50.",
+            show_default="5-10",
+        ),
+    ] = None,
 ) -> None:
     """Write a built-in corpus: train, valid and test files."""
+    from regard.corpora.points import read_sizes
     from regard.corpora.registry import write_corpus
 
-    write_corpus(name, output, pairs, seed)
+    write_corpus(name, output, pairs, seed, None if points is None else read_sizes(points))
     say(f"Wrote {counted(pairs, 'training pair')}, and valid and test, to {output}.")
 
 

@@ -172,14 +172,22 @@ def refuse(case: str, options: Mapping[str, object]) -> None:
 def refuse_unfit(
     config: Config, language: Mapping[str, object], one_pass: Mapping[str, object]
 ) -> None:
-    """Refuse options that have no effect with a language model, or with a model that writes its
-    tags or its label in one pass."""
+    """Refuse options that have no effect with a language model, with a model that writes its tags
+    or its label in one pass, or with one that writes indices."""
     if not config.reads_source:
         refuse("with a language model", language)
     if config.writes in ("tags", "label"):
         refuse(
             f"with a model that writes {'tags' if config.writes == 'tags' else 'a label'}", one_pass
         )
+    if config.writes == "indices":
+        refuse("with a model that writes indices", _of_text(one_pass))
+
+
+def _of_text(options: Mapping[str, object]) -> dict[str, object]:
+    """Those that only text has a use for."""
+    names = ("--lowercase", "--tokenize", "--reference", "--shortlist", "--alignments")
+    return {name: value for name, value in options.items() if name in names}
 
 
 def text_metrics(lowercase: bool, tokenize: Optional[str]) -> TextMetrics:

@@ -21,6 +21,7 @@ from regard.data.links import source_words
 from regard.data.pictures import Picture
 from regard.data.trees import check_tree
 from regard.errors import UsageError
+from regard.messages import counted
 
 Values = NDArray[Any]
 """One value per piece: whole numbers (pieces,), or F numbers (pieces, F)."""
@@ -275,8 +276,8 @@ class Numbers(Annotation):
                 )
             if len(parts) != self.width:
                 raise UsageError(
-                    f"{where} has {len(parts)} numbers in word {number}, but this model reads "
-                    f"{self.width} for each word."
+                    f"{where} has {counted(len(parts), 'number')} in word {number}, but this model "
+                    f"reads {self.width} for each word (model.numbers)."
                 )
 
     def of_pieces(self, line: Line, words: Words) -> Values:

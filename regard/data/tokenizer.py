@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Sequence
+from itertools import count
 from typing import ClassVar, Literal, Optional
 
 from pydantic import Field, ValidationInfo, field_validator, model_validator
@@ -244,6 +245,11 @@ class NumberWords(_Unlearned):
 
     def decode(self, ids: Sequence[int]) -> str:
         return " ".join(self.pieces([id for id in ids if id == RESERVED]))
+
+    def pieces(self, ids: Sequence[int]) -> list[str]:
+        """Words are shown by their index, #1 to #n, as a target writes it."""
+        number = count(1)
+        return [f"{each}{next(number)}" if each == "#" else each for each in super().pieces(ids)]
 
     def _piece(self, id: int) -> str:
         return "#"

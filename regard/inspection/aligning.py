@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 from regard.data.line import Line, Sides
 from regard.data.parallel import Parallel
 from regard.data.tags import leading_tags
-from regard.data.targets import CLOSED
 from regard.data.text import read_plain
 from regard.data.words import Side
 from regard.errors import UsageError
@@ -239,8 +238,8 @@ def heads_for(
     run: Run, predictor: Predictor, named: Optional[str], say: Callable[[str], None]
 ) -> AttentionHeads:
     """The heads that were named, or else the run's own."""
-    if run.config.writes in CLOSED:
-        raise UsageError("A model that writes tags or a label aligns nothing: give another run.")
+    if run.config.writes != "text":
+        raise UsageError("Only a model that writes text aligns words: give another run.")
     return run_heads(run, predictor, say) if named is None else AttentionHeads.parse(named)
 
 

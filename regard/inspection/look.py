@@ -14,8 +14,9 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from regard.data.batch import Batch, Padded, Row
-from regard.data.line import Line, Text
+from regard.data.line import Line, Pair, Text
 from regard.data.pictures import Picture
+from regard.data.targets import check_target
 from regard.data.tokenizer import Tokenizer
 from regard.data.words import Side, merge
 from regard.errors import UsageError
@@ -230,7 +231,7 @@ def _both(
     if predictor.model.reads_source:
         (source,) = predictor.read_sources([line])
         _must_be_whole(source.ids, predictor.length_limit, "sentence")
-        begun = _encode(predictor, prefix, "prefix") if prefix and prefix.strip() else None
+        begun = _begun(predictor, line, prefix) if prefix and prefix.strip() else None
     elif prefix is not None:
         raise UsageError("A language model continues the text itself: give no prefix.")
     else:
@@ -238,10 +239,17 @@ def _both(
     if target is not None and prefix is not None:
         raise UsageError("Give a target or what it begins with, not both.")
     if target is not None:
+        check_target(predictor.model.writes, Pair(1, line, Line(target)), "The target")
         return source, _encode(predictor, target, "target"), ()
     trace = Trace()
     found = _search(predictor, source, begun, trace)
     return source, found[0].tokens, trace.nodes(found)
+
+
+def _begun(predictor: Predictor, line: Line, prefix: str) -> Ids:
+    if predictor.model.writes == "indices":
+        check_target("indices", Pair(1, line, Line(prefix)), "The prefix")
+    return _encode(predictor, prefix, "prefix")
 
 
 def _encode(predictor: Predictor, text: str, name: str) -> Ids:

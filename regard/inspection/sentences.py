@@ -12,7 +12,6 @@ from regard.data.corpus import Beside, annotate, load_all
 from regard.data.languages import Languages
 from regard.data.line import Line
 from regard.data.parallel import Parallel
-from regard.data.targets import CLOSED
 from regard.data.text import read_plain
 from regard.errors import UsageError
 from regard.inspection.aligning import run_heads
@@ -99,7 +98,7 @@ def look_at_all(
 ) -> list[Look]:
     """A look at each sentence, aligned by the heads of the run if its model aligns."""
     looks = [look(predictor, *each) for each in sentences]
-    aligns = run.config.writes not in CLOSED and looks[0].picture is None
+    aligns = run.config.writes == "text" and looks[0].picture is None
     if looks[0].layers.cross and aligns:
         heads = run_heads(run, predictor, say)
         looks = [replace(each, attention_heads=heads) for each in looks]

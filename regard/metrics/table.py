@@ -11,6 +11,7 @@ from regard.errors import UsageError
 from regard.metrics.base import Metric
 from regard.metrics.error_rates import LineError, SymbolError, TokenError
 from regard.metrics.labels import LabelAccuracy, MacroF1, SpanF1, TagAccuracy
+from regard.metrics.points import CoveredArea, SimplePolygons, TourLength, ValidTours
 from regard.metrics.text import Bleu, CharacterF, EditRate, ExactMatch, TextMetrics
 
 Writes = Literal["text", "tags", "label", "indices"]
@@ -23,6 +24,7 @@ METRICS: dict[str, Callable[[TextMetrics], Metric]] = {
         *(Bleu, CharacterF, EditRate, ExactMatch),
         *(SymbolError, TokenError, LineError),
         *(TagAccuracy, SpanF1, LabelAccuracy, MacroF1),
+        *(CoveredArea, SimplePolygons, TourLength, ValidTours),
     )
 }
 
@@ -39,7 +41,11 @@ ON_REQUEST: dict[Writes, dict[str, tuple[str, ...]]] = {
         "symbol_error": ("symbol_error", "exact"),
         "token_error": ("token_error", "line_error"),
         "line_error": ("line_error", "token_error"),
-    }
+    },
+    "indices": {
+        "covered_area": ("covered_area", "simple_polygons", "exact"),
+        "tour_length": ("tour_length", "valid_tours", "exact"),
+    },
 }
 """What is reported instead if training.metric asks for a metric that is not among those."""
 

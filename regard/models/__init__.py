@@ -12,6 +12,7 @@ from regard.models.hierarchical import HierarchicalConfig
 from regard.models.labelling import ClassifierConfig, TaggerConfig
 from regard.models.language import LanguageConfig
 from regard.models.nonautoregressive import NonAutoregressiveConfig
+from regard.models.pointer import PointerConfig
 from regard.models.spatial import SpatialConfig
 
 Architecture = Annotated[
@@ -25,6 +26,7 @@ Architecture = Annotated[
         HierarchicalConfig,
         EntityConfig,
         SpatialConfig,
+        PointerConfig,
     ],
     Field(discriminator="kind"),
 ]

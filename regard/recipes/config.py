@@ -7,12 +7,13 @@ from typing import Optional
 from pydantic import Field, model_validator
 
 from regard.config import Settings
-from regard.data.annotations import Kinds
+from regard.data.annotations import Kinds, Numbers
 from regard.data.corpus import Pairs
 from regard.data.encoding import LENGTH_LIMIT
 from regard.data.parallel import Parallel
 from regard.data.store import BatchSettings
 from regard.data.tokenizer import TargetKind, TokenizerSettings
+from regard.metrics.points import CoveredArea
 from regard.metrics.table import LOSS, ON_REQUEST, REPORTED, Writes
 from regard.models import Architecture
 from regard.models.transformer import TransformerConfig
@@ -108,6 +109,17 @@ class Config(Settings):
                 "sources are tagged with languages for models that translate text and read no "
                 "annotations: set tokenizer.tags=null"
             )
+        return self
+
+    @model_validator(mode="after")
+    def _fits_points(self) -> Config:
+        if self.search.visits != "any" and self.writes != "indices":
+            raise ValueError(
+                f"a model that writes {self.writes} has no indices to visit: set search.visits=any"
+            )
+        widths = [kind.width for kind in self.annotations if isinstance(kind, Numbers)]
+        if self.metric == CoveredArea.name and widths != [2]:
+            raise ValueError("only points in the plane cover an area: set model.numbers=2")
         return self
 
     @model_validator(mode="after")
