@@ -12,7 +12,7 @@ import regard
 NAMES = [f"{one}{two}{three}" for one in "bdgklmnr" for two in "aeiou" for three in "dlnrstvz"]
 FILLERS = ("please", "now", "then", "quickly", "today")
 SMALL = {
-    "parsing": ["model.width=64", "model.inner=128", "model.dropout=0.1"],
+    "parsing": ["model.width=64", "model.dropout=0.1"],
     "rnn_plain": ["model.width=96", "model.layers=1", "model.direction=both", "model.dropout=0.1"],
 }
 """One recipe whose decoder attends to the source, and one whose decoder does not."""
