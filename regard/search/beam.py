@@ -102,25 +102,26 @@ class Beam(Search):
         ending = scores[:, EOS].view(sentences, copies) + live.totals
         totals, parents, tokens = best_continuations(scores, maxima, live.totals, self.beam)
         totals.masked_fill_((live.limits == live.length + 1)[:, None], -math.inf)
-        counts = self._finish(ending, totals, live, done)
+        counts, highest = self._finish(ending, totals, live, done)
         if copies < self.beam:
             state = state.spread(self.beam)
         elif self.beam > 1:
             state = state.select((parents + first_rows(totals)).flatten())
-        return state, live.follow(parents, tokens, totals, counts)
+        return state, live.follow(parents, tokens, totals, counts, highest)
 
     def _finish(
         self, ending: Tensor, continuing: Tensor, live: _Live, done: list[list[Hypothesis]]
-    ) -> Tensor:
+    ) -> tuple[Tensor, Tensor]:
         """Finish the hypotheses whose EOS is among the `beam` best of all continuations.
 
-        ending (B, copies), continuing (B, beam); gives how many each sentence has finished (B,).
+        ending (B, copies), continuing (B, beam); gives how many each sentence has finished (B,) and
+        the highest log-probability among them (B,).
         """
         better = (continuing[:, None, :] > ending[:, :, None]).sum(-1)
         better += (ending[:, None, :] > ending[:, :, None]).sum(-1)
         accepted = better < self.beam
         if not bool(accepted.any()):
-            return live.finished
+            return live.finished, live.highest
         accepted &= ending.isfinite()
         scale = (live.length + 1) ** self.length_penalty
         for sentence, tokens, total in zip(
@@ -131,13 +132,20 @@ class Beam(Search):
         ):
             total = total if self._gives_probabilities else math.nan
             done[sentence].append(Hypothesis(tuple(tokens), total / scale, total))
-        return live.finished + accepted.sum(dim=1)
+        highest = ending.masked_fill(~accepted, -math.inf).amax(dim=1).maximum(live.highest)
+        return live.finished + accepted.sum(dim=1), highest
 
     def _drop_finished(self, state: State, live: _Live) -> tuple[State, _Live]:
-        """Sentences with enough finished hypotheses leave the batch."""
-        staying = (live.finished < (self.finished or self.beam)) & (live.limits > live.length)
-        if self.visits != "any":  # once every index was written, nothing can follow
-            staying &= live.totals.isfinite().any(dim=1)
+        """Sentences with enough finished hypotheses leave the batch.
+
+        Among few indices the first to finish may be improbable: they do not count as enough while a
+        longer one is more probable than all of them. Once every index was written, nothing follows.
+        """
+        staying = live.finished < (self.finished or self.beam)
+        if self.visits != "any":
+            likeliest = live.totals.amax(dim=1)
+            staying = (staying | (likeliest > live.highest)) & likeliest.isfinite()
+        staying &= live.limits > live.length
         if bool(staying.all()):
             return state, live
         rows = staying.nonzero()[:, 0]
@@ -154,6 +162,7 @@ class _Live:
     tokens: Tensor  # (B, copies, 1 + length), BOS first
     totals: Tensor  # (B, copies) log-probability so far
     finished: Tensor  # (B,) hypotheses that have ended
+    highest: Tensor  # (B,) log-probability of the best of them
 
     @staticmethod
     def begin(limits: Tensor, prefix: Optional[Padded]) -> _Live:
@@ -163,7 +172,8 @@ class _Live:
             torch.zeros_like(tokens[:, 0], dtype=torch.float),
             torch.zeros_like(limits),
         )
-        return _Live(sentences, limits, prefix, tokens, totals, finished)
+        highest = totals.new_full((len(limits),), -math.inf)
+        return _Live(sentences, limits, prefix, tokens, totals, finished, highest)
 
     @property
     def length(self) -> int:
@@ -172,11 +182,13 @@ class _Live:
     def last(self) -> Tensor:
         return self.tokens[:, :, -1].reshape(-1, 1)
 
-    def follow(self, parents: Tensor, tokens: Tensor, totals: Tensor, finished: Tensor) -> _Live:
-        """parents, tokens and totals (B, beam), finished (B,)."""
+    def follow(
+        self, parents: Tensor, tokens: Tensor, totals: Tensor, finished: Tensor, highest: Tensor
+    ) -> _Live:
+        """parents, tokens and totals (B, beam), finished and highest (B,)."""
         history = self.tokens.gather(1, parents[:, :, None].expand(-1, -1, self.tokens.shape[2]))
         longer = torch.cat([history, tokens[:, :, None]], dim=2)
-        return _Live(self.sentences, self.limits, self.prefix, longer, totals, finished)
+        return _Live(self.sentences, self.limits, self.prefix, longer, totals, finished, highest)
 
     def keep(self, rows: Tensor) -> _Live:
         prefix = self.prefix and Padded(self.prefix.values[rows], self.prefix.lengths[rows])
@@ -187,4 +199,5 @@ class _Live:
             self.tokens[rows],
             self.totals[rows],
             self.finished[rows],
+            self.highest[rows],
         )

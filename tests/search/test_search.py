@@ -89,6 +89,19 @@ def test_a_wide_beam_equals_exhaustive_search_over_indices(seed: int, visits: Vi
     assert greedy[0].tokens in {each.tokens for each in allowed}
 
 
+def test_a_likely_long_target_is_found_after_many_unlikely_short_ones() -> None:
+    """Few choices and a wide beam: unlikely targets that end early do not end the search."""
+
+    def step(tokens: Tensor, state: State) -> tuple[Tensor, State]:
+        scores = torch.full((len(tokens), SIZE), -20.0)
+        scores[:, [EOS if state.length == len(WORDS) else WORDS[state.length]]] = 0.0
+        return scores, state.advance((), by=1)
+
+    search = Beam(beam=4, length_penalty=0.0, visits="once")
+    (found,) = search.find(step, State((), ()), torch.tensor([20]))
+    assert found[0].tokens == tuple(WORDS)
+
+
 @pytest.mark.parametrize("visits", ["once", "all"])
 def test_samples_keep_to_the_rule(visits: Visits) -> None:
     lengths = set()
