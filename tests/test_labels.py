@@ -186,7 +186,7 @@ def test_look_watch_and_info(
         folder / "test.tags",
     )
     assert code == 2
-    assert "aligns nothing" in said
+    assert "aligns words" in said
 
 
 def test_a_ladder_compares_what_is_written_alike(

@@ -127,8 +127,8 @@ def test_numbers_go_through_store_and_batches(tmp_path: Path) -> None:
         ("nan,1", "a.text:2 has 'nan,1' as word 1"),
         ("1,inf", "a.text:2 has '1,inf'"),
         ("1e99,1", "a.text:2 has '1e99,1'"),
-        ("1,2,3", "a.text:2 has 3 numbers in word 1, but this model reads 2"),
-        ("1,2 3", "a.text:2 has 1 numbers in word 2"),
+        ("1,2,3", "a.text:2 has 3 numbers in word 1, but this model reads 2 for each word"),
+        ("1,2 3", "a.text:2 has 1 number in word 2"),
         ("1_0,2", "a.text:2 has '1_0,2'"),
     ],
 )

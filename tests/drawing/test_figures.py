@@ -17,6 +17,7 @@ from regard.drawing.curves import save_curves
 from regard.drawing.figure import LABEL_MAX_LETTERS, printable
 from regard.drawing.heat_map import save_heat_map
 from regard.drawing.ladder import Bar, ladder_svg, save_ladder
+from regard.drawing.points import Drawn, save_points
 from regard.errors import UsageError
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -183,3 +184,12 @@ def test_matplotlib_is_not_imported_before_it_is_needed() -> None:
         "import regard.ladders.report, regard.runs.train\nassert 'matplotlib' not in sys.modules"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+@pytest.mark.parametrize("ending", ["svg", "png"])
+def test_points_and_paths_are_drawn(ending: str, tmp_path: Path) -> None:
+    square = [(0.0, 0.0), (1.0, 0.0), (1.0, 1.0), (0.0, 1.0), (0.5, 0.5)]
+    panels = [Drawn("a hull", square, square[:3], square[:4]), Drawn("nothing", square, [], [])]
+    path = tmp_path / f"points.{ending}"
+    save_points(path, panels)
+    assert path.stat().st_size > 1000

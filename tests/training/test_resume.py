@@ -56,9 +56,10 @@ def with_dropout(model: Any) -> Any:
 def settings_for(model: Any, kind: str) -> Config:
     """Everything on that could make a difference: dropout, accumulation, averaging, sampling."""
     target = TARGET_KINDS.get(model.writes)
+    reads, sampling = ("number", 0.0) if model.writes == "indices" else ("bpe", 0.2)
     return Config(
         tokenizer=TokenizerSettings(
-            kind="bpe", vocabulary=300, sampling=0.2, target=target, joint=target is None
+            kind=reads, vocabulary=300, sampling=sampling, target=target, joint=target is None
         ),
         batch=BatchSettings(tokens=100, window=50),
         model=with_dropout(model),
@@ -101,6 +102,23 @@ def with_labels(corpus: Corpus, folder: Path) -> Corpus:
     return files
 
 
+def with_points(corpus: Corpus, folder: Path, numbers: int) -> Corpus:
+    """The files, with a point for each word and the indices of the words turned round."""
+    files = dict(corpus)
+    for part in ("", "valid_"):
+        lines = [line.split() for line in corpus[f"{part}source"].read_text().splitlines()]
+        points = (
+            " ".join(
+                ",".join(f"{len(word) / (n + 2):.3f}" for n in range(numbers)) for word in line
+            )
+            for line in lines
+        )
+        orders = (" ".join(str(k) for k in range(len(line), 0, -1)) for line in lines)
+        files[f"{part}source"] = write_lines(folder / f"{part}source", points)
+        files[f"{part}target"] = write_lines(folder / f"{part}target", orders)
+    return files
+
+
 @pytest.mark.parametrize(("model", "kind"), MEMBERS)
 def test_resumed_equals_undisturbed_for_every_architecture(
     model: Any, kind: str, tmp_path: Path, corpus: Corpus, monkeypatch: pytest.MonkeyPatch
@@ -116,6 +134,8 @@ def test_resumed_equals_undisturbed_for_every_architecture(
         files = with_alignments(files, tmp_path)
     if config.writes == "label":
         files = with_labels(files, tmp_path)
+    if config.writes == "indices":
+        files = with_points(files, tmp_path, model.numbers)
 
     def train(name: str) -> None:
         regard.train("miniature", run=tmp_path / name, steps=10, quiet=True, **parallel(files))
