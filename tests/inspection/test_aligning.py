@@ -108,7 +108,8 @@ def test_the_right_heads_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_model_that_learned_aligns_well(able: Path) -> None:
     predictor = regard.load(able / "run")
-    pairs = list(read_pairs(Parallel(able / "test.source", able / "test.target")))
+    data = Parallel(able / "test.source", able / "test.target")
+    pairs = list(read_pairs(Run.open(able / "run"), data))
     gold = GoldFile(able / "test.align").read()
     chosen = choose(predictor, pairs, "argmax", gold)
     assert chosen.best.error < 0.1

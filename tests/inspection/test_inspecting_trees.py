@@ -52,7 +52,7 @@ def run(trees: Path, tmp_path: Path) -> Path:
 
 @pytest.fixture
 def pairs(trees: Path) -> list[Sides]:
-    return list(read_pairs(data(trees, trees / "test.trees")))
+    return list(read_pairs(Run.open(trees / "run"), data(trees, trees / "test.trees")))
 
 
 @pytest.fixture
@@ -73,10 +73,10 @@ def test_pairs_are_read_with_their_trees(trees: Path, tmp_path: Path, pairs: lis
     ):
         short = write_lines(tmp_path / "wrong.trees", wrong)
         with pytest.raises(UsageError, match=said):
-            list(read_pairs(data(trees, short)))
+            list(read_pairs(Run.open(trees / "run"), data(trees, short)))
     long = write_lines(tmp_path / "wrong.trees", [*lines(trees / "test.trees"), "0"])
     with pytest.raises(UsageError, match=r"has 20 lines but .*wrong\.trees has 21"):
-        list(read_pairs(data(trees, long)))
+        list(read_pairs(Run.open(trees / "run"), data(trees, long)))
 
 
 def test_a_whole_file_is_read_as_each_sentence_is(trees: Path, pairs: list[Sides]) -> None:
