@@ -14,6 +14,7 @@ from torch.nn import functional
 from untrained import LETTERS, untrained
 
 import regard
+from regard.data.annotations import Numbers, Pixels
 from regard.data.batch import EOS, Batch, Padded
 from regard.data.line import Line
 from regard.data.tokenizer import Bytes, Tokenizer
@@ -43,6 +44,13 @@ TREE = (2, 0, 2, 5, 3)
 
 
 def line_for(predictor: Predictor) -> Line:
+    for kind in predictor.annotations:
+        if isinstance(kind, Numbers):
+            point = [f"{n / 7:.2f}" for n in range(1, kind.width + 1)]
+            return Line(" ".join(",".join([f"0.{word}", *point[1:]]) for word in range(1, 6)))
+        if isinstance(kind, Pixels):
+            row = [",".join(str(40 * n + y) for n in range(5)) for y in range(kind.height)]
+            return Line(" ".join(row))
     return Line(TEXT, TREE if predictor.annotations else None)
 
 

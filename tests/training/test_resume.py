@@ -56,7 +56,9 @@ def with_dropout(model: Any) -> Any:
 def settings_for(model: Any, kind: str) -> Config:
     """Everything on that could make a difference: dropout, accumulation, averaging, sampling."""
     target = TARGET_KINDS.get(model.writes)
-    reads, sampling = ("number", 0.0) if model.writes == "indices" else ("bpe", 0.2)
+    reads, sampling = "bpe", 0.2
+    if any(kind.replaces_ids for kind in model.annotations):
+        reads, sampling, target = "number", 0.0, target or "word"
     return Config(
         tokenizer=TokenizerSettings(
             kind=reads, vocabulary=300, sampling=sampling, target=target, joint=target is None
@@ -119,6 +121,19 @@ def with_points(corpus: Corpus, folder: Path, numbers: int) -> Corpus:
     return files
 
 
+def with_pictures(corpus: Corpus, folder: Path, height: int) -> Corpus:
+    """The files, with a picture for each source: a column for each letter of it."""
+    files = dict(corpus)
+    for name in ("source", "valid_source"):
+        lines = [line[:6] for line in corpus[name].read_text().splitlines()]
+        pictures = (
+            " ".join(",".join(str(ord(a) + row) for a in line) for row in range(height))
+            for line in lines
+        )
+        files[name] = write_lines(folder / name, pictures)
+    return files
+
+
 @pytest.mark.parametrize(("model", "kind"), MEMBERS)
 def test_resumed_equals_undisturbed_for_every_architecture(
     model: Any, kind: str, tmp_path: Path, corpus: Corpus, monkeypatch: pytest.MonkeyPatch
@@ -136,6 +151,8 @@ def test_resumed_equals_undisturbed_for_every_architecture(
         files = with_labels(files, tmp_path)
     if config.writes == "indices":
         files = with_points(files, tmp_path, model.numbers)
+    if model.kind == "spatial":
+        files = with_pictures(files, tmp_path, model.height)
 
     def train(name: str) -> None:
         regard.train("miniature", run=tmp_path / name, steps=10, quiet=True, **parallel(files))
