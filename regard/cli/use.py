@@ -122,11 +122,10 @@ def translate(
     if output_alignments is None:
         refuse("without --alignments", {"--attention-heads": attention_heads})
     refuse("with --ensemble", {"--alignments": ensemble and output_alignments})
-    search = asked_search(experiment, asked, judge)
-    Parallel(trees=trees).check_read_by(experiment.config.annotations)
+    search, data = asked_search(experiment, asked, judge), Parallel(trees=trees)
+    data.check_read_by(experiment.config.annotations)
     typing, stream = standard_input() if input is None else (False, input)
-    beside, kinds = Parallel(trees=trees).beside(), experiment.config.annotations
-    lines, again = tee(read_lines(stream, beside, kinds))
+    lines, again = tee(read_lines(stream, data.beside(), experiment.config.annotations))
     chosen = batch_tokens, worker_count(workers), int8, shortlist, ensemble or ()
     tags = tags_for(experiment, Languages(from_language, to), say)
     predictor = load_predictor(experiment, search, *chosen, tags, say)

@@ -32,7 +32,7 @@ from regard.search.sample import Sample
 @pytest.fixture(scope="module")
 def reverse(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A run from the target language of the corpus to its source language."""
-    folder = tmp_path_factory.mktemp("reverse")
+    folder = tmp_path_factory.mktemp("backwards")
     corpus = write_corpus(folder)
     names = {"source": "target", "target": "source"}
     names |= {f"valid_{one}": f"valid_{other}" for one, other in names.items()}
