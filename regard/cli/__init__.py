@@ -14,6 +14,7 @@ from regard.cli.inspect import align, look, watch
 from regard.cli.make import corpus, demo, info, ladder, recipes, settings, train
 from regard.cli.options import say
 from regard.cli.parsing import ParserError, explain
+from regard.cli.serve import serve
 from regard.cli.use import compare, distill, evaluate, judge, score, translate
 from regard.cli.verb import Verb
 from regard.errors import RegardError, UsageError
@@ -26,7 +27,7 @@ app = typer.Typer(
 )
 VERBS = (
     *(train, translate, evaluate, compare, score, ladder, look, align, watch, info),
-    *(distill, judge, settings, recipes, corpus, demo),
+    *(serve, distill, judge, settings, recipes, corpus, demo),
 )
 for verb in VERBS:
     app.command(cls=Verb)(verb)
