@@ -64,9 +64,7 @@ class Client:
     def port(self) -> int:
         return int(self.address.rsplit(":", 1)[1])
 
-    def ask(
-        self, method: str, path: str, body: Optional[bytes] = None, **headers: str
-    ) -> Answer:
+    def ask(self, method: str, path: str, body: Optional[bytes] = None, **headers: str) -> Answer:
         names = {name.replace("_", "-"): value for name, value in headers.items()}
         request = urllib.request.Request(self.address + path, body, names, method=method)
         try:

@@ -120,9 +120,7 @@ def test_keys(serve: Serve, tmp_path: Path) -> None:
     assert answer.json == {"error": "Invalid request: request (7) exceeds text limit (5)"}
 
 
-def test_keys_change_while_the_server_runs(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_keys_change_while_the_server_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(rates, "REREAD", 0.0)
     path = tmp_path / "keys"
     path.write_text("one\n")
