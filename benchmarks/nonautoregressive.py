@@ -1,8 +1,8 @@
 """What writing all words at once costs and gains: BLEU, and the latency of one sentence.
 
 python -m benchmarks.nonautoregressive --data ../shared/data/multi30k-tok --runs DIR
-    [--names train val test_2016_flickr] [--minutes 15 | --steps N] [--lines 100] [--seed 1]
-    [--output results.json]
+    [--names train val test_2016_flickr] [--minutes 15 | --steps N [--student-steps N]]
+    [--parts scores latency] [--lines 100] [--seed 1] [--output results.json]
 
 A teacher is trained, its translations of the training source are the targets of two students with
 its encoder: one that is not autoregressive, and one whose decoder has a single layer, since a deep
@@ -48,13 +48,12 @@ class Data:
         return [f"--{prefix}{side}={self.file(name, language)}" for side, language in sides]
 
 
-def train_all(data: Data, runs: Path, budget: str, seed: int) -> dict[str, Path]:
-    """The teacher and its students, by name."""
+def train_all(data: Data, runs: Path, budgets: tuple[str, str], seed: int) -> dict[str, Path]:
+    """The teacher and its students, by name; the second budget is that of the students."""
     found = {name: runs / name for name in ("teacher", "nonautoregressive", "shallow")}
-    valid, common = data.pair(data.valid, "valid-"), [budget, f"--seed={seed}"]
-    regard(
-        "train", "multi30k", f"--run={found['teacher']}", *data.pair(data.train), *valid, *common
-    )
+    valid = [*data.pair(data.valid, "valid-"), f"--seed={seed}"]
+    first = [f"--run={found['teacher']}", *data.pair(data.train), *valid, budgets[0]]
+    regard("train", "multi30k", *first)
     source = f"--source={data.file(data.train, 'en')}"
     distilled, links = runs / "distilled.de", runs / "distilled.align"
     if not distilled.exists():
@@ -70,7 +69,7 @@ def train_all(data: Data, runs: Path, budget: str, seed: int) -> dict[str, Path]
     target = f"--target={distilled}"
     if not links.exists():
         regard("align", found["teacher"], source, target, f"--output={links}")
-    start = ["--from", f"{found['teacher']}:encoder", source, target, *valid, *common]
+    start = ["--from", f"{found['teacher']}:encoder", source, target, *valid, budgets[1]]
     name = "nonautoregressive"
     regard("train", name, f"--run={found[name]}", f"--alignments={links}", *start)
     one_layer = ["--set", "model.decoder_layers=1"]
@@ -132,6 +131,8 @@ def main() -> None:
     parser.add_argument("--names", nargs=3, default=["train", "val", "test_2016_flickr"])
     parser.add_argument("--minutes", type=float, default=15)
     parser.add_argument("--steps", type=int)
+    parser.add_argument("--student-steps", type=int, help="of the students, if not --steps")
+    parser.add_argument("--parts", nargs="+", default=["scores", "latency"])
     parser.add_argument("--lines", type=int, default=100)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--output", type=Path)
@@ -141,13 +142,14 @@ def main() -> None:
     budget = f"--minutes={arguments.minutes}"
     if arguments.steps is not None:
         budget = f"--steps={arguments.steps}"
-    runs = train_all(data, arguments.runs, budget, arguments.seed)
-    results = {
-        "budget": budget,
-        "seed": arguments.seed,
-        "scores": scores(data, runs),
-        "latency": latencies(data, runs, arguments.lines),
-    }
+    students = arguments.student_steps
+    budgets = (budget, budget if students is None else f"--steps={students}")
+    runs = train_all(data, arguments.runs, budgets, arguments.seed)
+    results: dict[str, Any] = {"budgets": budgets, "seed": arguments.seed}
+    if "scores" in arguments.parts:
+        results["scores"] = scores(data, runs)
+    if "latency" in arguments.parts:
+        results["latency"] = latencies(data, runs, arguments.lines)
     if arguments.output:
         arguments.output.write_text(json.dumps(results, indent=1) + "\n")
 

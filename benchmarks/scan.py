@@ -1,12 +1,13 @@
 """Which kinds of position generalise to longer outputs: SCAN by length (Lake and Baroni 2018).
 
 python -m benchmarks.scan --data ../shared/data/scan --runs DIR
-    [--positions sinusoidal shaw alibi rotary none] [--splits official 26]
+    [--positions sinusoidal shaw alibi rotary none] [--splits official 26 simple]
     [--minutes 10 | --steps N] [--seeds 1] [--set model.layers=3] [--output results.json]
 
 The official split trains on at most 22 actions and tests on 24 to 48. A number N gives another
 split of the same pairs: train on at most N actions, test on more (Csordás et al. 2021, arXiv
-2108.12284, who report 100 % for relative positions at 26). Exact match, greedy search.
+2108.12284, who report 100 % for relative positions at 26). The simple split is at random, so that
+nothing has to be generalised to. Exact match, greedy search.
 """
 
 from __future__ import annotations
@@ -19,27 +20,13 @@ from benchmarks.variants import Task, add_options, budget, measure, report
 
 POSITIONS = ("sinusoidal", "shaw", "alibi", "rotary", "none")
 MINUTES = 10.0
-SETTINGS = (
-    "tokenizer.kind=word",
-    "tokenizer.vocabulary=100",
-    "batch.tokens=4096",
-    "model.layers=3",
-    "model.dropout=0.1",
-    "model.smoothing=0",
-    "training.dropout_start=1",
-    "training.optimizer.rate=2e-3",
-    "training.metric=exact",
-    "training.validate_every=1000000",
-    "search.beam=1",
-    "search.max_length_extra=64",
-)
-"""The longest output has 48 actions for 9 words, and the length limit must allow it. Validation
-runs only at the end, so that the last weights are used: validation pairs of the training lengths do
-not show which weights generalise best to longer ones."""
+SETTINGS = ("training.validate_every=1000000",)
+"""Validation runs only at the end, so that the last weights are used: validation pairs of the
+training lengths do not show which weights generalise best to longer ones."""
 
 
-def lines_of(data: Path, name: str) -> list[str]:
-    path = data / "length_split" / f"tasks_{name}_length.tsv.gz"
+def lines_of(data: Path, name: str, split: str) -> list[str]:
+    path = data / f"{split}_split" / f"tasks_{name}_{split}.tsv.gz"
     with gzip.open(path, "rt", encoding="utf-8") as stream:
         return [line.rstrip("\n") for line in stream]
 
@@ -50,13 +37,15 @@ def actions(line: str) -> int:
 
 def prepare(data: Path, split: str, folder: Path) -> Task:
     """Write the pairs of one split to the folder."""
-    train, test = lines_of(data, "train"), lines_of(data, "test")
-    if split != "official":
+    kind = "simple" if split == "simple" else "length"
+    train, test = (lines_of(data, name, kind) for name in ("train", "test"))
+    if split not in ("official", "simple"):
         everything, max_actions = [*train, *test], int(split)
         train = [line for line in everything if actions(line) <= max_actions]
         test = [line for line in everything if actions(line) > max_actions]
     folder.mkdir(parents=True, exist_ok=True)
-    task = Task(f"length {split}", folder / f"train-{split}.tsv", folder / f"test-{split}.tsv")
+    files = (folder / f"{name}-{split}.tsv" for name in ("train", "test"))
+    task = Task(split if split == "simple" else f"length {split}", *files, recipe="scan")
     for path, lines in ((task.train, train), (task.test, test)):
         path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
     print(f"{task.name}: {len(train):,} training pairs, {len(test):,} test pairs", flush=True)

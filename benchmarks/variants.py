@@ -81,6 +81,7 @@ def measure(
         "valid": valid[task.score],
         "test": test[task.score],
         "by_length": by_length(task.test, test.outputs),
+        "outputs": test.outputs,
         "settings": list(settings),
     }
 
@@ -103,11 +104,17 @@ def by_length(test: Path, outputs: Sequence[str]) -> dict[str, dict[str, float]]
     }
 
 
-def report(rows: Sequence[dict[str, Any]], output: Optional[Path]) -> None:
-    """Print a table of the results so far, and write them with all details as JSON."""
-    columns = ("task", "variant", "seed", "steps", "minutes", "parameters", "valid", "test")
+def report(
+    rows: Sequence[dict[str, Any]], output: Optional[Path], more: Sequence[str] = ()
+) -> None:
+    """Print a table of the results so far, with `more` columns of percentages, and write them with
+    all details but the outputs as JSON."""
+    columns = ("task", "variant", "seed", "steps", "minutes", "parameters", "valid", "test", *more)
     cells = [
-        [f"{row[name]:.1f}" if name in ("valid", "test") else f"{row[name]}" for name in columns]
+        [
+            f"{row[name]:.2f}" if name in ("valid", "test", *more) else f"{row[name]}"
+            for name in columns
+        ]
         for row in rows
     ]
     widths = [max(map(len, column)) for column in zip(columns, *cells, strict=True)]
@@ -115,4 +122,5 @@ def report(rows: Sequence[dict[str, Any]], output: Optional[Path]) -> None:
         print("  ".join(cell.rjust(width) for cell, width in zip(line, widths, strict=True)))
     print(flush=True)
     if output is not None:
-        output.write_text(json.dumps(list(rows), indent=1) + "\n", encoding="utf-8")
+        facts = [{name: row[name] for name in row if name != "outputs"} for row in rows]
+        output.write_text(json.dumps(facts, indent=1) + "\n", encoding="utf-8")

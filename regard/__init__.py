@@ -12,11 +12,14 @@ if TYPE_CHECKING:
     from regard.errors import Interrupted, RegardError, UsageError
     from regard.inspection.look import look
     from regard.ladders.ladder import ladder
+    from regard.runs.augment import augment
+    from regard.runs.average import average
     from regard.runs.distill import distill
     from regard.runs.evaluate import compare, evaluate, score
     from regard.runs.judging import tune_judges
     from regard.runs.load import load
     from regard.runs.train import train
+    from regard.studies.series import study
 
 __all__ = [
     "Interrupted",
@@ -24,6 +27,8 @@ __all__ = [
     "Parallel",
     "RegardError",
     "UsageError",
+    "augment",
+    "average",
     "compare",
     "distill",
     "evaluate",
@@ -31,6 +36,7 @@ __all__ = [
     "load",
     "look",
     "score",
+    "study",
     "train",
     "tune_judges",
 ]
@@ -42,12 +48,15 @@ _HOMES = {
     "UsageError": "regard.errors",
     "RegardError": "regard.errors",
     "ladder": "regard.ladders.ladder",
+    "augment": "regard.runs.augment",
+    "average": "regard.runs.average",
     "compare": "regard.runs.evaluate",
     "distill": "regard.runs.distill",
     "evaluate": "regard.runs.evaluate",
     "load": "regard.runs.load",
     "look": "regard.inspection.look",
     "score": "regard.runs.evaluate",
+    "study": "regard.studies.series",
     "train": "regard.runs.train",
     "tune_judges": "regard.runs.judging",
 }

@@ -14,6 +14,8 @@ from regard.data.annotations import Kinds
 from regard.data.batch import Batch, Padded, Row
 from regard.data.encoding import LENGTH_LIMIT, LineEncoder
 from regard.data.line import Line, Pair, Sides, Text
+from regard.data.pictures import Picture
+from regard.data.tags import tagged
 from regard.data.targets import check_target, refuse_unseen
 from regard.data.tokenizers import Tokenizers
 from regard.data.windows import Work, in_windows
@@ -84,6 +86,7 @@ class Predictor:
         length_limit: int = LENGTH_LIMIT,
         workers: int = 1,
         annotations: Kinds = (),
+        tags: str = "",
     ) -> None:
         self.model = model.eval()
         self.tokenizers = tokenizers
@@ -93,6 +96,7 @@ class Predictor:
         self.length_limit = length_limit if most is None else min(length_limit, most - 1)
         self.workers = workers
         self.annotations = annotations
+        self.tags = tags  # that every source line begins with
         self.truncated = 0  # lines of which only the first `length_limit` pieces were read
         self._source = LineEncoder(tokenizers.source, annotations)
         self._target = LineEncoder(tokenizers.target)
@@ -158,8 +162,20 @@ class Predictor:
 
     def read_sources(self, lines: Sequence[Line], first: int = 1) -> list[Row]:
         """The rows of some source lines, in full; the first is line `first` in errors."""
-        self._source.check(lines, first)
-        return self._source.encode(lines)
+        lines = [tagged(line, self.tags) for line in lines]
+        return self._source.encode(self._source.load(lines, first))
+
+    def shown(self, line: Line) -> str:
+        """How pages show a source line."""
+        for kind in self.annotations:
+            line = line._replace(text=kind.shown(line))
+        return line.text
+
+    def picture(self, source: Row) -> Optional[Picture]:
+        """The picture that a source is, if it is one."""
+        values = source.annotations
+        found = (kind.picture(values[kind.name]) for kind in self.annotations if values)
+        return next((each for each in found if each is not None), None)
 
     def read_targets(self, texts: Sequence[str], first: int = 1) -> list[Row]:
         """The rows of some targets, in full; what this model can never write is refused."""
@@ -235,7 +251,7 @@ class _Generation(_Pooled[tuple[Line, Optional[str]], _Request, Prediction]):
                 row if row.ids else None
                 for row in predictor.truncate(predictor.read_sources(lines, first + 1), first + 1)
             ]
-            prefixes = self._prefixes([prefix for _, prefix in items])
+            prefixes = self._prefixes(lines, [prefix for _, prefix in items], first + 1)
         else:  # the lines are what the targets begin with
             begun = predictor.truncate(predictor.read_targets([line.text for line in lines]))
             sources, prefixes = [None] * len(lines), [row.ids for row in begun]
@@ -245,9 +261,15 @@ class _Generation(_Pooled[tuple[Line, Optional[str]], _Request, Prediction]):
             for index, (source, prefix) in enumerate(zip(sources, prefixes, strict=True))
         ]
 
-    def _prefixes(self, texts: list[Optional[str]]) -> list[Optional[Sequence[int]]]:
+    def _prefixes(
+        self, lines: list[Line], texts: list[Optional[str]], first: int
+    ) -> list[Optional[Sequence[int]]]:
         if None in texts:
             return [None] * len(texts)
+        if self._predictor.model.writes == "indices":
+            for number, (line, text) in enumerate(zip(lines, texts, strict=True), first):
+                begun = Pair(number, line, Line(text or ""))
+                check_target("indices", begun, f"The prefix of line {number}")
         rows = self._predictor.read_targets([text or "" for text in texts])
         return [row.ids for row in rows]
 

@@ -147,7 +147,7 @@ def test_settings_that_do_not_fit_are_refused(folder: Path, tmp_path: Path) -> N
         ("tagger", "tokenizer.joint=true", "needs tokenizer.joint=false"),
         ("tagger", "training.metric=bleu", "is not validated by bleu"),
         ("tiny", "training.metric=span_f1", "is not validated by span_f1"),
-        ("classifier", "tokenizer.kind=number", "read numbers go together"),
+        ("classifier", "tokenizer.kind=number", "read numbers or pictures go together"),
         ("tagger_rnn", "model.kernel=3", "'kernel' is for cell=attention only"),
         ("tagger", "model.kernel=2", "set an odd kernel"),
     ):

@@ -171,3 +171,85 @@ def test_the_command_says_where_it_starts(
     assert json.loads(capfd.readouterr().out)["started_from"] == f"{first}, step 12"
     given = ["--from", str(first), "--tokenizer", str(first)]
     assert main(["train", *given, "--run", str(tmp_path / "b"), "--steps=2", *files]) == 2
+
+
+def transfer(run: Path) -> dict[str, dict[str, dict[str, float]]]:
+    return json.loads((run / "transfer.json").read_text())
+
+
+def test_scores_before_and_after_on_the_old_and_the_new_data(
+    first: Path, more: Corpus, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """Those before are what the other run has on both, those after what the new one has."""
+    run = tmp_path / "run"
+    files = [f"--{name.replace('_', '-')}={path}" for name, path in more.items()]
+    settings = ["--set=training.optimizer.rate=0.01", "--set=training.metric=chrf"]
+    command = ["train", "--from", str(first), "--run", str(run), "--steps=20", *settings, *files]
+    assert main(command) == 0
+    told = capfd.readouterr().err
+    found = transfer(run)
+    new, old = Run.open(run), Run.open(first)
+    losses = {
+        ("before", "old"): validation_loss(old, old),
+        ("before", "new"): validation_loss(old, new),
+        ("after", "old"): validation_loss(new, old),
+        ("after", "new"): validation_loss(new, new),
+    }
+    for (when, part), loss in losses.items():
+        assert found[when][part]["loss"] == pytest.approx(loss, abs=1e-4), (when, part)
+        assert f"{found[when][part]['chrf']:.2f}" in told
+    assert losses["after", "new"] < losses["before", "new"]
+    assert "chrf        old data    new data" in told
+    assert main(["info", str(run)]) == 0
+    shown = capfd.readouterr().out
+    assert f"chrf {found['before']['old']['chrf']:.2f} before" in shown
+    assert main(command) == 0  # nothing is left to train or to score
+    assert "old data" not in capfd.readouterr().err
+    assert transfer(run) == found
+
+
+def validation_loss(run: Run, data: Run) -> float:
+    pairs = [pair.lines for pair in data.validation_pairs()]
+    scored = list(regard.load(run.path).score(pairs))
+    return -sum(total for total, _ in scored) / sum(count for _, count in scored)
+
+
+def test_scores_are_the_same_after_a_crash_and_without_the_old_run(
+    first: Path, more: Corpus, tmp_path: Path
+) -> None:
+    old = shutil.copytree(first, tmp_path / "old")
+    train_from(old, tmp_path / "whole", more, "training.save_every=2")
+    with pytest.raises(Crash), at_step(5, crash):
+        train_from(old, tmp_path / "stopped", more, "training.save_every=2")
+    shutil.rmtree(old)
+    regard.train(run=tmp_path / "stopped", quiet=True)
+    assert transfer(tmp_path / "stopped") == transfer(tmp_path / "whole")
+
+
+def test_training_longer_scores_again(first: Path, more: Corpus, tmp_path: Path) -> None:
+    run = train_from(first, tmp_path / "run", more, "training.optimizer.rate=0.01").path
+    before = transfer(run)
+    regard.train(run=run, more=True, steps=20, quiet=True)
+    after = transfer(run)
+    assert after["before"] == before["before"]
+    assert after["after"]["step"] > before["after"]["step"]
+
+
+def test_a_part_is_not_scored_and_a_run_without_data_has_no_old_scores(
+    first: Path, more: Corpus, tmp_path: Path
+) -> None:
+    settings = (*SMALL[1:], "model.decoder_layers=2")
+    part = train_from(f"{first}:encoder", tmp_path / "part", more, *settings, recipe="tiny")
+    assert not (part.path / "transfer.json").exists()
+    made = regard.average([first], last=1, run=tmp_path / "made").path
+    found = transfer(train_from(made, tmp_path / "run", more).path)
+    assert found["before"]["old"] is None
+    assert found["before"]["new"]["loss"] > 0
+
+
+def test_several_processes_score_the_same(first: Path, more: Corpus, tmp_path: Path) -> None:
+    one = train_from(first, tmp_path / "one", more, "training.processes=1").path
+    two = train_from(first, tmp_path / "two", more, "training.processes=2").path
+    for part in ("old", "new"):
+        a, b = (transfer(run)["before"][part]["loss"] for run in (one, two))
+        assert a == pytest.approx(b, abs=1e-4)

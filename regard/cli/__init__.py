@@ -11,11 +11,13 @@ import typer
 
 from regard import __version__
 from regard.cli.inspect import align, look, watch
-from regard.cli.make import corpus, demo, info, ladder, recipes, settings, train
+from regard.cli.make import average, corpus, demo, info, ladder, recipes, settings, train
 from regard.cli.options import say
 from regard.cli.parsing import ParserError, explain
 from regard.cli.serve import serve
-from regard.cli.use import compare, distill, evaluate, judge, score, translate
+from regard.cli.study import study
+from regard.cli.synthetic import augment, distill
+from regard.cli.use import compare, evaluate, judge, score, translate
 from regard.cli.verb import Verb
 from regard.errors import RegardError, UsageError
 from regard.files import NO_SPACE
@@ -27,7 +29,7 @@ app = typer.Typer(
 )
 VERBS = (
     *(train, translate, evaluate, compare, score, ladder, look, align, watch, info),
-    *(serve, distill, judge, settings, recipes, corpus, demo),
+    *(serve, average, augment, distill, judge, study, settings, recipes, corpus, demo),
 )
 for verb in VERBS:
     app.command(cls=Verb)(verb)

@@ -9,6 +9,7 @@ import typer
 
 from regard.cli.options import (
     ColumnNames,
+    FromLanguage,
     GoldFirst,
     GoldReversed,
     HeadNames,
@@ -19,6 +20,7 @@ from regard.cli.options import (
     RunFolder,
     Source,
     Target,
+    ToLanguage,
     TreesFile,
     TreesFiles,
     Workers,
@@ -55,6 +57,8 @@ def look(
     ] = None,
     open: Open = False,
     beam: Annotated[Optional[int], typer.Option(min=1, max=32, help="Beam size.")] = None,
+    to: ToLanguage = None,
+    from_language: FromLanguage = None,
 ) -> None:
     """Show attention, alignment and search on one offline page."""
     from regard.inspection.editing import serve_looks
@@ -74,7 +78,7 @@ def look(
     refuse_unfit(experiment.config, {}, {"--beam": beam})
     forced = targets if target is None else target
     sentences = sentences_for(experiment, text or input, forced, trees)
-    predictor = load_for_looking(experiment, beam, say)
+    predictor = load_for_looking(experiment, beam, say, (from_language, to))
     looks = look_at_all(experiment, predictor, sentences, say)
     title = f"regard look: {run.name}, {experiment.config.model.kind}"
     if serve:
@@ -103,6 +107,8 @@ def align(
     ] = None,
     gold_first: GoldFirst = 0,
     gold_reversed: GoldReversed = False,
+    to: ToLanguage = None,
+    from_language: FromLanguage = None,
     workers: Workers = None,
 ) -> None:
     """Write the word alignment of each pair, in Pharaoh format."""
@@ -126,16 +132,16 @@ def align(
         raise UsageError("Give --attention-heads to name them or --choose to find them, not both.")
     by, processes = find_method(method), worker_count(workers)
     experiment = Run.open(run)
-    data = Parallel(source, target, pairs, trees, columns)
+    data = Parallel(source, target, pairs, trees, columns, languages=(from_language, to))
     check_pairs(experiment, data, say)
     predictor = load_predictor(experiment, say=say)
     if choose is not None:
         gold = GoldFile(choose, gold_first, gold_reversed).read()
-        heads = choose_for(experiment, predictor, list(read_pairs(data)), by, gold, say)
+        heads = choose_for(experiment, predictor, list(read_pairs(experiment, data)), by, gold, say)
     else:
         heads = heads_for(experiment, predictor, attention_heads, say)
     with writing(output) as write, counting("aligning", shown=output is not None) as count:
-        for links in align(predictor, read_pairs(data), heads, by, processes, count):
+        for links in align(predictor, read_pairs(experiment, data), heads, by, processes, count):
             write(pharaoh(links))
 
 

@@ -8,7 +8,7 @@ from typing import Annotated, Optional
 
 import typer
 
-from regard.cli.completion import complete_recipe
+from regard.cli.completion import complete_recipe, complete_run
 from regard.cli.options import (
     AlignmentsFiles,
     AsJson,
@@ -124,7 +124,7 @@ def train(
         recipe if config is None else read_config(config, recipe),
         Parallel(source, target, pairs, trees, columns, weights, languages, alignments),
         run=run,
-        valid=Parallel(*valid, alignments=valid_alignments),
+        valid=Parallel(*valid, languages=languages, alignments=valid_alignments),
         tokenizer=tokenizer,
         start=start,
         steps=steps,
@@ -222,6 +222,28 @@ def ladder(
         )
 
 
+def average(
+    runs: Annotated[
+        list[Path],
+        typer.Argument(metavar="RUN ...", help="Trained runs.", autocompletion=complete_run),
+    ],
+    run: Annotated[Path, typer.Option(metavar="FOLDER", help="Folder for the new run.")],
+    last: Annotated[
+        Optional[int],
+        typer.Option(min=1, help="Average the last so many checkpoints of each run instead."),
+    ] = None,
+) -> None:
+    """Average the weights of runs into a new one.
+
+    The runs need the same model and tokenizer, and should have started from the same weights, as
+    with train --from.
+    """
+    from regard.runs.average import average
+
+    made = average(runs, run=run, last=last, say=say)
+    say(f"Wrote {made.path}: {made.origin}.")
+
+
 def info(
     run: RunFolder,
     config: Annotated[
@@ -275,18 +297,27 @@ def corpus(
         str,
         typer.Argument(
             metavar="CORPUS",
-            help="Which corpus: grammar, listops, copy, repeat_copy, associative_recall or "
-            "priority_sort.",
+            help="Which corpus: grammar, listops, summaries, drawn_words, copy, repeat_copy, "
+            "associative_recall, priority_sort, convex_hull, tour or sorting.",
         ),
     ],
     output: Annotated[Path, typer.Option(metavar="FOLDER", help="The folder to write to.")],
     pairs: Annotated[int, typer.Option(min=1, help="Training pairs.")] = 100_000,
     seed: Annotated[int, typer.Option(min=0, help="Random seed.")] = 1,
+    points: Annotated[
+        Optional[str],
+        typer.Option(
+            metavar="N[-M]",
+            help="convex_hull, tour, sorting: points per training line, such as 10 or 5-50.",
+            show_default="5-10",
+        ),
+    ] = None,
 ) -> None:
     """Write a built-in corpus: train, valid and test files."""
+    from regard.corpora.points import read_sizes
     from regard.corpora.registry import write_corpus
 
-    write_corpus(name, output, pairs, seed)
+    write_corpus(name, output, pairs, seed, None if points is None else read_sizes(points))
     say(f"Wrote {counted(pairs, 'training pair')}, and valid and test, to {output}.")
 
 

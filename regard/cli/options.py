@@ -45,7 +45,8 @@ TreesFile = Annotated[Optional[Path], _TREES]
 def _columns(option: str) -> Any:
     return typer.Option(
         metavar="SOURCE,TARGET",
-        help=f"With {option}: columns by name or number, keys, or languages, such as en,sv.",
+        help=f"With {option}: columns by name or number, keys, or languages, such as en,sv; four "
+        "name the columns of the languages too.",
     )
 
 
@@ -89,6 +90,23 @@ Int8 = Annotated[
 Shortlist = Annotated[
     int,
     typer.Option(min=0, max=100, help="Target pieces considered per source piece; 0: all."),
+]
+EnsembleRuns = Annotated[
+    Optional[list[Path]],
+    typer.Option(
+        "--ensemble",
+        metavar="RUN",
+        help="Predict together with this run, by the mean of the probabilities; repeatable.",
+        autocompletion=complete_run,
+    ),
+]
+ToLanguage = Annotated[
+    Optional[str],
+    typer.Option("--to", metavar="TAG", help="With several languages: that of the target."),
+]
+FromLanguage = Annotated[
+    Optional[str],
+    typer.Option(metavar="TAG", help="With several languages: that of the source, if it is read."),
 ]
 Judges = Annotated[
     Optional[list[str]],
@@ -154,14 +172,22 @@ def refuse(case: str, options: Mapping[str, object]) -> None:
 def refuse_unfit(
     config: Config, language: Mapping[str, object], one_pass: Mapping[str, object]
 ) -> None:
-    """Refuse options that have no effect with a language model, or with a model that writes its
-    tags or its label in one pass."""
+    """Refuse options that have no effect with a language model, with a model that writes its tags
+    or its label in one pass, or with one that writes indices."""
     if not config.reads_source:
         refuse("with a language model", language)
     if config.writes in ("tags", "label"):
         refuse(
             f"with a model that writes {'tags' if config.writes == 'tags' else 'a label'}", one_pass
         )
+    if config.writes == "indices":
+        refuse("with a model that writes indices", _of_text(one_pass))
+
+
+def _of_text(options: Mapping[str, object]) -> dict[str, object]:
+    """Those that only text has a use for."""
+    names = ("--lowercase", "--tokenize", "--reference", "--shortlist", "--alignments")
+    return {name: value for name, value in options.items() if name in names}
 
 
 def text_metrics(lowercase: bool, tokenize: Optional[str]) -> TextMetrics:

@@ -13,27 +13,43 @@ UNFOLDED = 10_000
 
 def print_facts(facts: Mapping[str, Any]) -> None:
     """What `describe` says of a run, and its settings by section."""
-    validation = dict(facts["validation"] or {})
     languages = facts["languages"] or {}
-    started = {"started from": facts["started_from"]} if "started_from" in facts else {}
-    steps = "not known yet" if facts["steps"] is None else f"{facts['steps']:,}"
+    started = _started(facts) if "started_from" in facts else {}
     _print(
         {
             "run": facts["run"],
             "model": facts["model"],
             "languages": " to ".join(each or "?" for each in languages.values()) or None,
+            **({"directions": ", ".join(facts["directions"])} if facts["directions"] else {}),
             "parameters": facts.get("parameters"),
             "vocabulary": facts.get("vocabulary"),
             "pairs": facts["pairs"],
             **started,
-            "trained": f"{facts['trained_to']:,} of {steps} steps",
-            "best checkpoint": facts["used_checkpoint"] and f"step {facts['used_checkpoint']:,}",
-            "last validation": {name: validation[name] for name in validation if name != "event"},
+            **(_trained(facts) if facts["origin"] is None else {"this is": facts["origin"]}),
         }
     )
     for section, values in facts["config"].items():
         print()
         _print({name: _setting(value) for name, value in _leaves(values, f"{section}.")})
+
+
+def _started(facts: Mapping[str, Any]) -> dict[str, Any]:
+    """Where it started from, and what that changed on the old and the new validation data."""
+    from regard.runs.transfer import summary
+
+    transfer = facts["transfer"]
+    return {"started from": facts["started_from"], **(summary(transfer) if transfer else {})}
+
+
+def _trained(facts: Mapping[str, Any]) -> dict[str, Any]:
+    """How far training has come."""
+    validation = dict(facts["validation"] or {})
+    steps = "not known yet" if facts["steps"] is None else f"{facts['steps']:,}"
+    return {
+        "trained": f"{facts['trained_to']:,} of {steps} steps",
+        "best checkpoint": facts["used_checkpoint"] and f"step {facts['used_checkpoint']:,}",
+        "last validation": {name: validation[name] for name in validation if name != "event"},
+    }
 
 
 def _print(rows: Mapping[str, Any]) -> None:

@@ -1,4 +1,4 @@
-"""The verbs that use a run: translate, distill, score, evaluate and compare."""
+"""The verbs that use a run: translate, score, evaluate, compare and judge."""
 
 from __future__ import annotations
 
@@ -15,6 +15,8 @@ from regard.cli.options import (
     BatchTokens,
     BeamWidth,
     ColumnNames,
+    EnsembleRuns,
+    FromLanguage,
     GoldFirst,
     GoldReversed,
     HeadNames,
@@ -30,6 +32,7 @@ from regard.cli.options import (
     Source,
     Target,
     Tokenize,
+    ToLanguage,
     TreesFile,
     TreesFiles,
     Workers,
@@ -83,6 +86,9 @@ def translate(
     ] = None,
     attention_heads: HeadNames = None,
     judge: Judges = None,
+    ensemble: EnsembleRuns = None,
+    to: ToLanguage = None,
+    from_language: FromLanguage = None,
     batch_tokens: BatchTokens = 2048,
     workers: Workers = None,
     int8: Int8 = False,
@@ -94,11 +100,13 @@ def translate(
     in a terminal, each line is translated at once.
     """
     from regard.data.corpus import read_lines
+    from regard.data.languages import Languages
     from regard.data.parallel import Parallel
     from regard.data.text import read_plain
     from regard.inspection.aligning import align_for
     from regard.predict import WINDOW
     from regard.processes.limit import worker_count
+    from regard.runs.directions import tags_for
     from regard.runs.folder import Run
     from regard.runs.judging import asked_search, with_judges
     from regard.runs.load import load_predictor
@@ -109,16 +117,19 @@ def translate(
     of_source = {"--shortlist": shortlist, "--prefix": prefix, "--alignments": output_alignments}
     drawn = (temperature, top_k, top_p, seed)
     asked = SearchOptions(best, beam, length_penalty, sample, *drawn)
-    unfit = {**of_source, "--judge": judge}
+    unfit = {**of_source, "--judge": judge, "--ensemble": ensemble}
     refuse_unfit(experiment.config, unfit, unfit | asked.given())
     if output_alignments is None:
         refuse("without --alignments", {"--attention-heads": attention_heads})
+    refuse("with --ensemble", {"--alignments": ensemble and output_alignments})
     search = asked_search(experiment, asked, judge)
     Parallel(trees=trees).check_read_by(experiment.config.annotations)
     typing, stream = standard_input() if input is None else (False, input)
-    lines, again = tee(read_lines(stream, Parallel(trees=trees).beside()))
-    chosen = batch_tokens, worker_count(workers), int8, shortlist
-    predictor = load_predictor(experiment, search, *chosen, say=say)
+    beside, kinds = Parallel(trees=trees).beside(), experiment.config.annotations
+    lines, again = tee(read_lines(stream, beside, kinds))
+    chosen = batch_tokens, worker_count(workers), int8, shortlist, ensemble or ()
+    tags = tags_for(experiment, Languages(from_language, to), say)
+    predictor = load_predictor(experiment, search, *chosen, tags, say)
     translator = with_judges(experiment, predictor, judge, say)
     prefixes = read_plain(prefix) if prefix else None
     window = 1 if typing else WINDOW  # answer each line at once
@@ -145,40 +156,6 @@ def _write_each(
         yield line, prediction.text
 
 
-def distill(
-    teacher: Annotated[Path, typer.Argument(metavar="TEACHER", help="Folder of a trained run.")],
-    source: Annotated[Path, typer.Option(help="The text to translate, one sentence per line.")],
-    output: Annotated[Path, typer.Option(help="The file to write the translations to.")],
-    target: Annotated[
-        Optional[Path], typer.Option(help="The original targets: score the translations.")
-    ] = None,
-    trees: TreesFile = None,
-    beam: BeamWidth = None,
-    length_penalty: LengthPenalty = None,
-    workers: Workers = None,
-) -> None:
-    """Translate training data for a student to learn from.
-
-    The same command continues what was stopped.
-    """
-    from regard.data.parallel import Parallel
-    from regard.runs.distill import distill
-    from regard.runs.folder import Run
-    from regard.search.options import SearchOptions
-    from regard.terminal import counting
-
-    configured = Run.open(teacher).config.search
-    search = SearchOptions(beam=beam, length_penalty=length_penalty).search(configured)
-    data = Parallel(source, target, trees=trees)
-    with counting("translating") as count:
-        found = distill(
-            *(teacher, data), output=output, search=search, workers=workers, say=say, count=count
-        )
-    say(f"Wrote {output}: train a student on it with --source {source} --target {output}.")
-    if found is not None:
-        typer.echo(f"{found} of the teacher on this text")
-
-
 def score(
     run: RunFolder,
     source: Source = None,
@@ -187,6 +164,9 @@ def score(
     trees: TreesFiles = None,
     columns: ColumnNames = None,
     output: Output = None,
+    ensemble: EnsembleRuns = None,
+    to: ToLanguage = None,
+    from_language: FromLanguage = None,
     workers: Workers = None,
 ) -> None:
     """Print log p(target | source) of each pair.
@@ -197,8 +177,8 @@ def score(
     from regard.data.parallel import Parallel
     from regard.runs import evaluate as evaluation
 
-    data = Parallel(source, target, pairs, trees, columns)
-    scored = evaluation.score(run, data, workers=workers, say=say)
+    data = Parallel(source, target, pairs, trees, columns, languages=(from_language, to))
+    scored = evaluation.score(run, data, workers=workers, ensemble=ensemble or (), say=say)
     with writing(output) as write:
         for total, count in scored:
             write(f"{total:.4f}" if count else "")
@@ -237,13 +217,17 @@ def evaluate(
     gold_first: GoldFirst = 0,
     gold_reversed: GoldReversed = False,
     judge: Judges = None,
+    ensemble: EnsembleRuns = None,
+    to: ToLanguage = None,
+    from_language: FromLanguage = None,
     json: AsJson = False,
 ) -> None:
     """Score a test set: BLEU, chrF, TER, exact match, perplexity.
 
     Tags and labels have accuracy and F1. Each score has its signature. Without files the validation
     data of the run is used. A language model has a perplexity only. With gold alignments, the error
-    rate of the word alignments by attention is reported too.
+    rate of the word alignments by attention is reported too. With columns of languages, each
+    direction has its score.
     """
     from regard.data.parallel import Parallel
     from regard.inspection.aligning import score_run
@@ -255,10 +239,10 @@ def evaluate(
     experiment = Run.open(run)
     asked = SearchOptions(beam=beam, length_penalty=length_penalty)
     text = {"--lowercase": lowercase, "--tokenize": tokenize, "--reference": reference}
-    other = {"--judge": judge, "--shortlist": shortlist, "--alignments": alignments}
-    unfit = {**text, **asked.given(), **other}
+    other = {"--judge": judge, "--shortlist": shortlist, "--ensemble": ensemble}
+    unfit = {**text, **asked.given(), **other, "--alignments": alignments}
     refuse_unfit(experiment.config, unfit | {"--output": output}, unfit)
-    data = Parallel(source, target, pairs, trees, columns)
+    data = Parallel(source, target, pairs, trees, columns, languages=(from_language, to))
     gold = _gold(alignments, gold_first, gold_reversed, method, attention_heads)
     aligned = score_run(run, data, gold, attention_heads, method, say) if gold else []
     found = evaluation.evaluate(
@@ -270,6 +254,7 @@ def evaluate(
         int8=int8,
         shortlist=shortlist,
         judges=judge or (),
+        ensemble=ensemble or (),
         say=say,
     )
     _write_lines(output, found.outputs)
@@ -321,23 +306,30 @@ def compare(
     lowercase: Lowercase = False,
     tokenize: Tokenize = None,
     judge: Judges = None,
+    ensemble: EnsembleRuns = None,
+    to: ToLanguage = None,
+    from_language: FromLanguage = None,
     workers: Workers = None,
     json: AsJson = False,
 ) -> None:
     """Test whether a run is better: paired bootstrap.
 
-    Judges choose among the candidates of every run but the first, so that the same run given twice
-    shows what they add.
+    Judges choose among the candidates of every run but the first, and an ensemble has every run
+    but the first, so that the same run given twice shows what they add.
     """
     from dataclasses import asdict
 
     from regard.data.parallel import Parallel
     from regard.runs import evaluate as evaluation
 
-    data = Parallel(source, target, pairs, trees, columns)
-    metrics = text_metrics(lowercase, tokenize)
+    data = Parallel(source, target, pairs, trees, columns, languages=(from_language, to))
     rows = evaluation.compare(
-        runs, data, metrics=metrics, judges=judge or (), workers=workers, say=say
+        *(runs, data),
+        metrics=text_metrics(lowercase, tokenize),
+        judges=judge or (),
+        ensemble=ensemble or (),
+        workers=workers,
+        say=say,
     )
     if json:
         print_json([asdict(row) for row in rows])

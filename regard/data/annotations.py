@@ -9,12 +9,17 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import chain
+from pathlib import Path
 from typing import Any, ClassVar, Optional
 
 import numpy as np
 from numpy.typing import NDArray
 
+from regard.data import pictures
 from regard.data.line import Line
+from regard.data.links import source_words
+from regard.data.pictures import Picture
+from regard.data.trees import check_tree
 from regard.errors import UsageError
 from regard.messages import counted
 
@@ -46,6 +51,7 @@ class Annotation(ABC):
     description: ClassVar[str]
     option: ClassVar[Optional[str]] = None  # the field of `Parallel` and the command-line option
     reads_target: ClassVar[bool] = False
+    replaces_ids: ClassVar[bool] = False  # the model reads it instead of the ids of words
 
     @property
     def stored(self) -> str:
@@ -56,9 +62,22 @@ class Annotation(ABC):
         """The same for lines whose sentences have this marker between them."""
         return self
 
+    def load(self, line: Line, folder: Path, where: str) -> Line:
+        """The line that a text stands for, such as the picture in a file of that path, which may be
+        relative to the folder."""
+        return line
+
     def check(self, line: Line, where: str) -> None:
         """Refuse a line that lacks what is needed, or has it wrong."""
         return
+
+    def shown(self, line: Line) -> str:
+        """How pages show the line."""
+        return line.text
+
+    def picture(self, values: Values) -> Optional[Picture]:
+        """The picture that the values of the pieces are, if they are one."""
+        return None
 
     def check_pair(self, line: Line, target: Line, where: str) -> None:
         """Refuse what does not fit the target, where one is known."""
@@ -119,7 +138,7 @@ class DependencyTree(Annotation):
     def check(self, line: Line, where: str) -> None:
         words = len(line.text.split())
         if line.tree is not None:
-            _check_tree(line.tree, words, where)
+            check_tree(line.tree, words, where)
         elif words:
             raise UsageError(
                 f"{where} has no tree, but this model reads {self.description}: "
@@ -240,6 +259,7 @@ class Numbers(Annotation):
     width: int = 2
     name = "numbers"
     fill = 0.0
+    replaces_ids = True
     description = "the numbers of each source word"
 
     @property
@@ -256,8 +276,8 @@ class Numbers(Annotation):
                 )
             if len(parts) != self.width:
                 raise UsageError(
-                    f"{where} has {len(parts)} numbers in word {number}, but this model reads "
-                    f"{self.width} for each word."
+                    f"{where} has {counted(len(parts), 'number')} in word {number}, but this model "
+                    f"reads {self.width} for each word (model.numbers)."
                 )
 
     def of_pieces(self, line: Line, words: Words) -> Values:
@@ -269,6 +289,56 @@ class Numbers(Annotation):
     def example(self, ids: Sequence[int]) -> Values:
         found = [[math.sin(id * (part + 1)) for part in range(self.width)] for id in ids]
         return np.array(found, np.float32).reshape(-1, self.width)
+
+
+@dataclass(frozen=True)
+class Pixels(Annotation):
+    """The grey values of each patch of a picture, which is the whole line; see `Picture`."""
+
+    height: int = 16
+    patch: int = 4
+    name = "pixels"
+    fill = pictures.WHITE
+    replaces_ids = True
+    description = "the picture of each source line"
+
+    @property
+    def stored(self) -> str:
+        return f"({self.patch**2},)<u1"
+
+    def load(self, line: Line, folder: Path, where: str) -> Line:
+        name = line.text.strip()
+        if not pictures.is_path(name):
+            return line
+        pixels = pictures.read_picture(name, folder, self.height, where)
+        return line._replace(text=pictures.to_text(pixels))
+
+    def check(self, line: Line, where: str) -> None:
+        pictures.check_rows(line.text, where)
+        if line.text.strip():
+            pictures.check_height(pictures.size_of(line.text), self.height, where)
+
+    def shown(self, line: Line) -> str:
+        height, width = pictures.size_of(line.text)
+        is_path = pictures.is_path(line.text)
+        return line.text if is_path else f"a picture of {width} by {height} pixels"
+
+    def picture(self, values: Values) -> Optional[Picture]:
+        return Picture.of_patches(values, self.patch, self.height)
+
+    def ids(self, line: Line, words: Words) -> Words:
+        """Of each patch the id of any word, in one word."""
+        height, width = pictures.size_of(line.text)
+        patches = -(-width // self.patch) * (height // self.patch)
+        return [[words[0][0]] * patches] if words else []
+
+    def of_pieces(self, line: Line, words: Words) -> Values:
+        if not words:
+            return np.zeros((0, self.patch**2), np.float32)
+        return Picture(pictures.parse(line.text), self.patch).patches()
+
+    def example(self, ids: Sequence[int]) -> Values:
+        return 255 * abs(Numbers(self.patch**2).example(ids))
 
 
 @dataclass(frozen=True)
@@ -334,36 +404,21 @@ class Fertility(Annotation):
 UNKNOWN_FERTILITY = -1
 
 
-def source_words(links: Sequence[tuple[int, int]], sources: int, targets: int) -> list[int]:
-    """The source word of each target word.
-
-    Of several that are linked, it is the nearest to the diagonal; a word without links takes that
-    of the nearest word with links; where there are none at all, the diagonal decides.
-    """
-    linked: dict[int, list[int]] = {}
-    for source, target in links:
-        linked.setdefault(target, []).append(source)
-
-    def diagonal(target: int) -> float:
-        return (target + 0.5) * sources / targets - 0.5
-
-    found = {
-        target: min(sorted(some), key=lambda source: abs(source - diagonal(target)))
-        for target, some in linked.items()
-    }
-    if not found:
-        return [min(sources - 1, target * sources // targets) for target in range(targets)]
-    nearest = [min(sorted(found), key=lambda each: abs(each - t)) for t in range(targets)]
-    return [found[each] for each in nearest]
-
-
 ANNOTATIONS: dict[str, Annotation] = {
     kind.name: kind
-    for kind in (DependencyTree(), WordIndex(), SentenceIndex(), Numbers(), Fertility())
+    for kind in (DependencyTree(), WordIndex(), SentenceIndex(), Numbers(), Pixels(), Fertility())
 }
 """Every kind of annotation by its name, with the settings it has by default."""
 
 Kinds = tuple[Annotation, ...]
+
+
+def load(line: Line, kinds: Kinds, folder: Path, where: str) -> Line:
+    """The line that a model of these annotations reads, checked."""
+    for kind in kinds:
+        line = kind.load(line, folder, where)
+        kind.check(line, where)
+    return line
 
 
 def join(words: Words) -> list[int]:
@@ -375,37 +430,3 @@ def _is_number(text: str) -> bool:
     """Whether float32 can hold it; Python would take 1_000 and spaces as well."""
     plain = re.fullmatch(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?", text, re.ASCII)
     return plain is not None and abs(float(text)) <= float(np.finfo(np.float32).max)
-
-
-def _check_tree(heads: Sequence[int], words: int, where: str) -> None:
-    """A line may have several roots, since it may hold several sentences."""
-    if len(heads) != words:
-        raise UsageError(
-            f"{where} has {counted(len(heads), 'head')}, but its source has "
-            f"{counted(words, 'word')}: give one head for each word between spaces."
-        )
-    for word, head in enumerate(heads, 1):
-        if not 0 <= head <= words:
-            raise UsageError(
-                f"{where} gives word {word} the head {head}, but its source has "
-                f"{counted(words, 'word')}: count them from 1, and write 0 for a root."
-            )
-    if (word_in_cycle := _cycle(heads)) is not None:
-        raise UsageError(
-            f"{where} is not a tree: going from head to head, word {word_in_cycle} comes back "
-            "to itself."
-        )
-
-
-def _cycle(heads: Sequence[int]) -> Optional[int]:
-    """A word that is above itself, if there is one."""
-    safe = {0}
-    for word in range(1, len(heads) + 1):
-        path = dict[int, None]()
-        while word not in safe:
-            if word in path:
-                return word
-            path[word] = None
-            word = heads[word - 1]
-        safe.update(path)
-    return None

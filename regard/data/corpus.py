@@ -9,11 +9,13 @@ from itertools import zip_longest
 from pathlib import Path
 from typing import Any, BinaryIO, Optional
 
-from regard.data.annotations import Annotation, Kinds
+from regard.data.annotations import Annotation, Kinds, load
 from regard.data.formats import records
 from regard.data.formats.base import Columns, Record
+from regard.data.languages import Languages
 from regard.data.line import Line, Pair
 from regard.data.reading import Reading, check_is_file
+from regard.data.tags import TagKind, language_tags, tagged
 from regard.data.targets import check_target
 from regard.data.text import Bad, Content, read_plain, text_lines, usable
 from regard.errors import UsageError
@@ -42,6 +44,7 @@ class Report:
     skipped: dict[str, Skipped]
     notes: tuple[str, ...]
     fingerprint: dict[str, str]
+    directions: tuple[Languages, ...] = ()  # those that pairs are known to be of
 
     def sentences(self) -> list[str]:
         """One sentence for each thing worth knowing; none if all is well."""
@@ -58,7 +61,8 @@ class Portion:
     """Files that belong together: two of lines, one of pairs, or one of target lines alone, with
     those that annotate the source.
 
-    `weight` is how many times an epoch of training has each of the pairs.
+    `weight` is how many times an epoch of training has each of the pairs. `languages` are those of
+    every pair, if nothing in the files says otherwise.
     """
 
     files: tuple[Path, ...]
@@ -66,6 +70,7 @@ class Portion:
     holds_pairs: bool = False  # in any format
     columns: Optional[Columns] = None
     weight: Fraction = Fraction(1)
+    languages: Optional[Languages] = None
 
     @property
     def names(self) -> str:
@@ -113,10 +118,12 @@ class Portion:
 
 @dataclass(frozen=True)
 class Task:
-    """What a model reads of the source and writes as a target: lines are checked accordingly."""
+    """What a model reads of the source and writes as a target: lines are checked accordingly, and
+    tagged with their languages if it reads such tags."""
 
     annotations: Kinds = ()
     writes: Writes = "text"
+    tags: Optional[TagKind] = None
 
 
 TEXT = Task()
@@ -155,8 +162,10 @@ class Pairs:
                     tally.skip(bad, portion.where(side, record.line))
                     continue
                 kept += 1
-                pair = Pair(tally.read, annotated, Line(str(record.target)))
-                yield self._checked(pair, portion, record.line)
+                languages = record.languages or portion.languages
+                pair = Pair(tally.read, annotated, Line(str(record.target)), languages)
+                tally.directions[languages] = None
+                yield self._tagged(self._checked(pair, portion, record.line))
             if tally.read == before:
                 raise UsageError(f"{portion.names} is empty: give a file with pairs.")
             if not kept:
@@ -168,16 +177,33 @@ class Pairs:
     def _checked(self, pair: Pair, portion: Portion, line: int) -> Pair:
         """The pair, if it can be read and written by the model it is for."""
         source, target = portion.where(0, line), portion.where(1, line)
+        folder = portion.files[0].parent
+        pair = pair._replace(source=load(pair.source, self._task.annotations, folder, source))
         for kind in self._task.annotations:
-            kind.check(pair.source, source)
             kind.check_pair(*pair.lines, target)
         check_target(self._task.writes, pair, target)
         return pair
+
+    def _tagged(self, pair: Pair) -> Pair:
+        if self._task.tags is None or pair.languages is None:
+            return pair
+        tags = language_tags(self._task.tags, pair.languages)
+        return pair._replace(source=tagged(pair.source, tags))
 
     def where(self, side: int, number: int) -> str:
         """File and line of the source (0) or target (1) of a pair, by its number."""
         first = [begin for begin in self._begins if begin < number]
         return self.portions[len(first) - 1].where(side, number - first[-1])
+
+    @property
+    def languages(self) -> list[str]:
+        """The languages that lines are tagged with, if the files do not say them."""
+        given = self.portions[0].languages
+        columns = self.portions[0].columns
+        named = columns is not None and columns.has_languages
+        if self._task.tags is None or named or given is None:
+            return []
+        return [each or "" for each in given]
 
     def check(self) -> Report:
         """Read everything once, so that errors show before training begins."""
@@ -213,10 +239,21 @@ def annotate(lines: Iterable[str], annotations: Beside) -> Iterator[Line]:
             )
 
 
-def read_lines(text: Path | BinaryIO, annotations: Beside) -> Iterator[Line]:
-    """Every line with its annotations; annotated lines are all checked before the first."""
+def read_lines(text: Path | BinaryIO, annotations: Beside, kinds: Kinds = ()) -> Iterator[Line]:
+    """Every line with its annotations; annotated lines are all checked before the first.
+
+    Where a model reads these kinds, a file that a line names is looked for beside the text.
+    """
     lines = annotate(read_plain(text), annotations)
+    if isinstance(text, Path):
+        lines = load_all(lines, kinds, text)
     return iter(list(lines)) if annotations else lines
+
+
+def load_all(lines: Iterable[Line], kinds: Kinds, path: Path) -> Iterator[Line]:
+    """The lines of a file as a model of these kinds reads them."""
+    for number, line in enumerate(lines, 1):
+        yield load(line.stripped(), kinds, path.parent, f"{path}:{number}") if kinds else line
 
 
 @dataclass
@@ -225,6 +262,7 @@ class _Tally:
     kept: list[int] = field(default_factory=list)
     skipped: dict[Bad, Skipped] = field(default_factory=dict)
     readings: list[Reading] = field(default_factory=list)
+    directions: dict[Optional[Languages], None] = field(default_factory=dict)
 
     def skip(self, bad: Bad, where: str) -> None:
         before = self.skipped.get(bad, Skipped(0, where))
@@ -243,6 +281,7 @@ class _Tally:
             skipped={bad.value: self.skipped[bad] for bad in Bad if bad in self.skipped},
             notes=tuple(note for reading in self.readings for note in sorted(reading.notes)),
             fingerprint={str(reading.path): reading.digest for reading in self.readings},
+            directions=tuple(sorted((each for each in self.directions if each), key=str)),
         )
 
 

@@ -6,9 +6,10 @@ import re
 from collections.abc import Callable, Sequence
 from functools import partial
 from itertools import chain
+from pathlib import Path
 from typing import Optional
 
-from regard.data.annotations import Kinds, Words, join
+from regard.data.annotations import Kinds, Words, join, load
 from regard.data.batch import UNKNOWN, Row
 from regard.data.line import Line, Pair
 from regard.data.tokenizer import Tokenizer
@@ -60,11 +61,14 @@ class LineEncoder:
             found = [kind.ids(line, words) for line, words in zip(lines, found, strict=True)]
         return found
 
-    def check(self, lines: Sequence[Line], first: int = 1) -> None:
-        """Refuse a line that lacks what the model reads; `first` is the number of the first."""
-        for number, line in enumerate(lines, first):
-            for kind in self._annotations:
-                kind.check(line, f"Line {number}")
+    def load(self, lines: Sequence[Line], first: int = 1) -> list[Line]:
+        """The lines themselves, where a text names a file; one that lacks what the model reads is
+        refused. `first` is the number of the first."""
+        here = Path()
+        return [
+            load(line, self._annotations, here, f"Line {number}")
+            for number, line in enumerate(lines, first)
+        ]
 
 
 class PairEncoder:

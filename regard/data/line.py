@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple, Optional, Union
 
+from regard.data.languages import Languages
 from regard.errors import UsageError
 
 
@@ -32,11 +33,15 @@ class Line(NamedTuple):
 
 
 class Pair(NamedTuple):
-    """A source and its target; `number` counts all pairs of the files from 1, unusable ones too."""
+    """A source and its target; `number` counts all pairs of the files from 1, unusable ones too.
+
+    `languages` are known where the file has columns of them.
+    """
 
     number: int
     source: Line
     target: Line
+    languages: Optional[Languages] = None
 
     @property
     def lines(self) -> tuple[Line, Line]:

@@ -12,6 +12,7 @@ from regard.data.annotations import ANNOTATIONS, Annotation, Kinds
 from regard.data.corpus import TEXT, Beside, Pairs, Portion, Task
 from regard.data.formats.base import Columns
 from regard.data.languages import Languages
+from regard.data.tags import TagKind
 from regard.errors import UsageError
 from regard.messages import counted
 from regard.metrics.table import Writes
@@ -33,7 +34,8 @@ class Parallel:
 
     `trees` is for models that read the dependency tree of each source line, `alignments` for
     those that learn from word links. `columns` chooses
-    source and target in files of pairs, such as `en,sv`. `weights` has a number for each file, or
+    source and target in files of pairs, such as `en,sv`; four names choose the columns of their
+    languages as well. `weights` has a number for each file, or
     pair of files, of the training data: how many times an epoch has each of its pairs.
     `languages` are the tags of source and target, such as ("en", "zh-Hant"); a run keeps those it
     was trained on.
@@ -92,13 +94,35 @@ class Parallel:
         )
 
     def open_for(
-        self, reads_source: bool, kinds: Kinds, writes: Writes = "text", part: str = ""
+        self,
+        reads_source: bool,
+        kinds: Kinds,
+        writes: Writes = "text",
+        part: str = "",
+        tags: Optional[TagKind] = None,
     ) -> Pairs:
         """What a model that reads and writes this is trained on."""
         self.check_read_by(kinds, part)
         if not reads_source:
             return self._open_target(part)
-        return self.open(part, Task(kinds, writes))
+        self._check_languages(tags, part)
+        return self.open(part, Task(kinds, writes, tags))
+
+    @property
+    def has_language_columns(self) -> bool:
+        return self.columns is not None and Columns.of(self.columns).has_languages
+
+    def _check_languages(self, tags: Optional[TagKind], part: str) -> None:
+        """Refuse pairs whose languages must be known and are not."""
+        if tags is None or self.has_language_columns:
+            return
+        source, target = self.languages
+        if target is None or (tags == "both" and source is None):
+            raise UsageError(
+                "This model translates between several languages: give the columns of the pairs' "
+                f"languages, such as --{part}columns source,target,source_language,"
+                "target_language, or their language."
+            )
 
     def _open_target(self, part: str) -> Pairs:
         """The lines of target files, each with an empty source."""
@@ -126,10 +150,11 @@ class Parallel:
                     f"{counted(len(files), 'file')}: give one for each, in the same order."
                 )
         columns = None if self.columns is None else Columns.of(self.columns, f"{part}columns")
-        weights = self._weights(len(files))
+        weights, given = self._weights(len(files)), Languages.of(*self.languages)
+        known = given if any(given) else None
         return Pairs(
             [
-                Portion(each, self.beside(index), holds_pairs, columns, weights[index])
+                Portion(each, self.beside(index), holds_pairs, columns, weights[index], known)
                 for index, each in enumerate(files)
             ],
             task,

@@ -79,7 +79,8 @@ class Ragged:
 
 
 def _in_tensors(stored: np.dtype[Any]) -> Union[type[np.int64], type[np.float32]]:
-    return np.float32 if stored.kind == "f" else np.int64
+    """Bytes are grey values; whatever counts something is stored in more."""
+    return np.float32 if stored.kind == "f" or stored == np.uint8 else np.int64
 
 
 def _offsets(lengths: Indices) -> Indices:

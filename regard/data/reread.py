@@ -12,6 +12,7 @@ from tempfile import SpooledTemporaryFile
 from typing import Optional
 
 from regard.data.corpus import Pairs, Portion, Report
+from regard.data.languages import Languages
 from regard.data.line import Line, Pair
 
 MAX_MEMORY = 1 << 28
@@ -48,7 +49,11 @@ class Reread:
         """What was chosen of the files, or about them, besides their bytes; only what was given."""
         columns = [str(each.columns) for each in self._pairs.portions if each.columns is not None]
         weights = [str(each.weight) for each in self._pairs.portions]
-        given = {"columns": columns[:1], "weights": weights if set(weights) != {"1"} else []}
+        given = {
+            "columns": columns[:1],
+            "weights": weights if set(weights) != {"1"} else [],
+            "languages": self._pairs.languages,
+        }
         return {name: values for name, values in given.items() if values}
 
     @property
@@ -66,8 +71,9 @@ class Reread:
                 return
             offset = self._copy.tell()
             for line in lines:
-                number, source, target = json.loads(line)
-                yield Pair(number, _line(source), _line(target))
+                number, source, target, languages = json.loads(line)
+                known = None if languages is None else Languages(*languages)
+                yield Pair(number, _line(source), _line(target), known)
 
     def portions(self) -> Iterator[tuple[Portion, Iterator[Pair]]]:
         """The pairs of each portion, of which not all have to be taken."""

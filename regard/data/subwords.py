@@ -16,6 +16,7 @@ import sentencepiece
 
 from regard.data.batch import BOS, EOS, PAD, UNKNOWN
 from regard.data.sampling import drop_merges, walk_lattice
+from regard.data.tags import is_tag
 from regard.data.tokenizer import RESERVED, Tokenizer, utf8
 from regard.errors import UsageError
 
@@ -92,8 +93,16 @@ class SentencePiece(Tokenizer):
         ]
 
     def _random_cut(self, word: str, number: int, sampling: float) -> list[int]:
+        if (tag := self._tags.get(word)) is not None:
+            return [tag]
         draw = random.Random(f"{number} {word}").random
         return self._ids(_CUTS[self.kind](word, self._scores, sampling, draw))
+
+    @cached_property
+    def _tags(self) -> dict[str, int]:
+        """The pieces that are never split; a piece begins with the space before it."""
+        pieces = ((self._piece(id), id) for id in range(RESERVED, self.size))
+        return {piece: id for piece, id in pieces if is_tag(piece[1:])}
 
     @cached_property
     def _scores(self) -> dict[str, float]:
@@ -153,9 +162,12 @@ def read_model(path: Path) -> SentencePiece:
 
 
 def train_subwords(
-    kind: Literal["bpe", "unigram"], vocabulary: int, lines: list[str]
+    kind: Literal["bpe", "unigram"], vocabulary: int, lines: list[str], tags: Sequence[str] = ()
 ) -> SentencePiece:
-    """Train, and again with the largest size that the text allows if less than was asked for."""
+    """Train, and again with the largest size that the text allows if less than was asked for.
+
+    Tags are pieces of their own, with the space that each line begins with.
+    """
     alphabet = set(chain.from_iterable(lines))
     model = io.BytesIO()
     try:
@@ -174,6 +186,7 @@ def train_subwords(
             bos_id=BOS,
             eos_id=EOS,
             unk_id=UNKNOWN,
+            user_defined_symbols=[f"\u2581{tag}" for tag in tags],
             num_threads=2,  # a fixed number, since unigram sums in the order of the threads
             minloglevel=2,
         )
@@ -181,7 +194,7 @@ def train_subwords(
         largest = re.search(r"set it to a value <= (\d+)", str(error))
         least = re.search(r"smaller than required_chars\. \d+ vs (\d+)", str(error))
         if largest and int(largest[1]) < vocabulary:
-            return train_subwords(kind, int(largest[1]), lines)
+            return train_subwords(kind, int(largest[1]), lines, tags)
         if least:
             raise UsageError(
                 f"tokenizer.vocabulary={vocabulary} is too small for the characters of this text: "

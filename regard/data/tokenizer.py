@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Sequence
+from itertools import count
 from typing import ClassVar, Literal, Optional
 
 from pydantic import Field, ValidationInfo, field_validator, model_validator
@@ -11,6 +12,7 @@ from pydantic import Field, ValidationInfo, field_validator, model_validator
 from regard.config import MAX_COUNT, Settings
 from regard.data.annotations import MARKER
 from regard.data.batch import BOS, EOS, PAD, UNKNOWN
+from regard.data.tags import TagKind
 from regard.errors import UsageError
 
 Kind = Literal["bpe", "unigram", "word", "character", "byte", "number", "line", "index"]
@@ -45,6 +47,11 @@ class TokenizerSettings(Settings):
     marker: str = Field(
         default=MARKER,
         description="Separates the sentences of a line, for models that read sentences.",
+    )
+    tags: Optional[TagKind] = Field(
+        default=None,
+        description="Tag each source line with its target language, or with both languages, for "
+        "models of several directions; null: no tags.",
     )
     sampling: float = Field(
         default=0.0,
@@ -238,6 +245,11 @@ class NumberWords(_Unlearned):
 
     def decode(self, ids: Sequence[int]) -> str:
         return " ".join(self.pieces([id for id in ids if id == RESERVED]))
+
+    def pieces(self, ids: Sequence[int]) -> list[str]:
+        """Words are shown by their index, #1 to #n, as a target writes it."""
+        number = count(1)
+        return [f"{each}{next(number)}" if each == "#" else each for each in super().pieces(ids)]
 
     def _piece(self, id: int) -> str:
         return "#"

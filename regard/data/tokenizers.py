@@ -6,13 +6,14 @@ import base64
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import chain, islice
 from pathlib import Path
 from typing import Any, Optional, Union
 
 from regard.data.subwords import SentencePiece, read_model, sample_evenly, train_subwords
+from regard.data.tags import tags_in
 from regard.data.tokenizer import (
     RESERVED,
     Bytes,
@@ -42,7 +43,8 @@ class Tokenizers:
 
     Joint ones number their pieces in the same way. The target has only the first of them: those
     that occur in the training targets. A model could not learn to write the others, yet would have
-    to score each of them at every position.
+    to score each of them at every position. It can if it copies them from the source: then the
+    target has all ids.
     """
 
     source: Tokenizer
@@ -57,11 +59,18 @@ class Tokenizers:
         return Tokenizers(tokenizer, tokenizer.limited_to(targets), joint=True)
 
     @staticmethod
-    def train(settings: TokenizerSettings, sources: Lines, targets: Lines) -> Tokenizers:
+    def train(
+        settings: TokenizerSettings, sources: Lines, targets: Lines, whole: bool = False
+    ) -> Tokenizers:
+        """With `whole`, the target of joint ones has all ids."""
+        tags = tags_in(sources())
         if settings.joint:
-            both = train(settings, chain(sources(), targets()))
+            both = train(settings, chain(sources(), targets()), tags=tags)
+            if whole:
+                return Tokenizers.one(both)
             return Tokenizers.one(*both.put_first(_seen(both, targets())))
-        return Tokenizers(train(settings, sources()), train(settings, targets(), settings.target))
+        source = train(settings, sources(), tags=tags)
+        return Tokenizers(source, train(settings, targets(), settings.target))
 
     @staticmethod
     def given(path: Path) -> Tokenizers:
@@ -76,6 +85,10 @@ class Tokenizers:
                 f"{path} {what if path.exists() else 'does not exist'}: give the folder of a run, "
                 "a tokenizer.json, or a SentencePiece model whose name ends in .model."
             ) from None
+
+    def whole(self) -> Tokenizers:
+        """Joint ones whose target has all ids."""
+        return Tokenizers.one(self.source)
 
     def save(self, folder: Path) -> None:
         if self.joint:
@@ -111,17 +124,25 @@ _LISTED: dict[str, Union[type[Words], type[Characters], type[WholeLines]]] = {
 
 
 def train(
-    settings: TokenizerSettings, lines: Iterable[str], kind: Optional[Kind] = None
+    settings: TokenizerSettings,
+    lines: Iterable[str],
+    kind: Optional[Kind] = None,
+    tags: Sequence[str] = (),
 ) -> Tokenizer:
-    """Learn a vocabulary of at most the size asked for; little text gives a smaller one."""
+    """Learn a vocabulary of at most the size asked for; little text gives a smaller one.
+
+    A tag is one entry of it, unless lines are segmented into characters or bytes.
+    """
     kind, vocabulary = kind or settings.kind, settings.vocabulary
     if kind in _UNLEARNED:
         return _UNLEARNED[kind]()
     if kind in _LISTED:
         listed = _LISTED[kind]
-        return listed(_most_frequent(map(listed.split, lines), vocabulary))
+        found = _most_frequent(map(listed.split, lines), vocabulary)
+        first = list(tags) if kind == "word" else []
+        return listed([*first, *(each for each in found if each not in first)][: len(found)])
     assert kind == "bpe" or kind == "unigram"
-    return train_subwords(kind, vocabulary, sample_evenly(lines))
+    return train_subwords(kind, vocabulary, sample_evenly(lines), tags)
 
 
 def _most_frequent(lines: Iterable[Iterable[str]], vocabulary: int) -> list[str]:

@@ -53,6 +53,11 @@ class Side:
             (0, *(word + 1 for word in self.word_of[:-1])),
         )
 
+    def by_piece(self, names: Sequence[str] = ()) -> Side:
+        """Each piece as a word of its own; all but the last are called by these names, if given."""
+        pieces = (*names, self.pieces[-1]) if names else self.pieces
+        return Side(self.ids, pieces, pieces, tuple(range(len(pieces))))
+
     def then(self, other: Side) -> Side:
         """This side with another one after it."""
         return Side(

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from regard.data.line import Line, Sides
 from regard.data.parallel import Parallel
-from regard.data.targets import CLOSED
+from regard.data.tags import leading_tags
 from regard.data.text import read_plain
 from regard.data.words import Side
 from regard.errors import UsageError
@@ -40,6 +40,7 @@ from regard.metrics.alignment import (
     pharaoh,
 )
 from regard.metrics.base import Score
+from regard.models.base import Model
 from regard.nn.captured import Attention
 from regard.predict import Predictor
 from regard.runs.folder import Run
@@ -66,8 +67,9 @@ def align(
     """
 
     def read(attention: Attention, source: Side, target: Side) -> Links:
-        weights = heads.mean(attention.cross)
-        return links(between_words(weights, source, target, heads.moment), method)
+        weights = between_words(heads.mean(attention.cross), source, target, heads.moment)
+        tags = len(leading_tags(" ".join(source.words)))  # which are no words of the line
+        return links(weights[:, tags:], method)
 
     return predictor.attend(pairs, read, frozenset(), workers, count)
 
@@ -107,18 +109,28 @@ def choose(
     if not usable[0][0].names:
         raise UsageError("This model has no attention to the source, so it aligns nothing.")
     known = None if gold is None else [gold[i] for _, i in usable]
-    return _best([example for example, _ in usable], method, known)
+    return _best([example for example, _ in usable], method, known, moments_of(predictor.model))
 
 
-def agreeing_heads(attention: Attention, source: Side, target: Side) -> AttentionHeads:
+def moments_of(model: Model) -> tuple[Moment, ...]:
+    """When the target can attend to the source: a model that writes all at once reads no target."""
+    return MOMENTS if model.reads_target else ("writing",)
+
+
+def agreeing_heads(
+    attention: Attention, source: Side, target: Side, moments: Sequence[Moment]
+) -> AttentionHeads:
     """The heads whose two directions agree most in one sentence; without words, the mean of all."""
     if not attention.cross or min(len(source.words), len(target.words)) < 2:
         return AttentionHeads()
-    return _best([_by_head(attention, source, target)], "grow-diag", None).best.heads
+    return _best([_by_head(attention, source, target)], "grow-diag", None, moments).best.heads
 
 
 def _best(
-    examples: Sequence[_Example], method: Method, gold: Optional[Sequence[Gold]]
+    examples: Sequence[_Example],
+    method: Method,
+    gold: Optional[Sequence[Gold]],
+    moments: Sequence[Moment],
 ) -> ChosenHeads:
     names = examples[0].names
 
@@ -129,7 +141,7 @@ def _best(
         return error_rate([links(mean, method) for mean in means], gold)
 
     single = sorted(
-        ((error(moment, [n]), n, moment) for moment in MOMENTS for n in range(len(names))),
+        ((error(moment, [n]), n, moment) for moment in moments for n in range(len(names))),
         key=lambda tried: tried[0],
     )
     lowest, first, moment = single[0]
@@ -193,6 +205,12 @@ def run_heads(run: Run, predictor: Predictor, say: Callable[[str], None]) -> Att
     kept = run.facts("heads")
     if kept and (kept.get("by") == "gold" or kept.get("step") == step):
         return AttentionHeads.parse(str(kept.get("heads")))
+    if run.origin is not None:
+        say(
+            f"Aligning words by the mean of all heads, since {run.path} has no data to choose "
+            "some by; --choose with a gold alignment finds better ones."
+        )
+        return AttentionHeads.parse("mean")
     pairs = [pair.lines for pair in run.validation_pairs(EXAMPLES)]
     chosen = choose(predictor, pairs, "grow-diag", None)
     say(
@@ -220,14 +238,14 @@ def heads_for(
     run: Run, predictor: Predictor, named: Optional[str], say: Callable[[str], None]
 ) -> AttentionHeads:
     """The heads that were named, or else the run's own."""
-    if run.config.writes in CLOSED:
-        raise UsageError("A model that writes tags or a label aligns nothing: give another run.")
+    if run.config.writes != "text":
+        raise UsageError("Only a model that writes text aligns words: give another run.")
     return run_heads(run, predictor, say) if named is None else AttentionHeads.parse(named)
 
 
-def read_pairs(data: Parallel) -> Iterator[tuple[Line, Line]]:
+def read_pairs(run: Run, data: Parallel) -> Iterator[tuple[Line, Line]]:
     """Every pair, with empty lines for each that cannot be used, so that line numbers stay."""
-    pairs, number = data.open(), 0
+    pairs, number = run.config.pairs_of(data), 0
     for pair in pairs:
         yield from ((_EMPTY, _EMPTY) for _ in range(number + 1, pair.number))
         yield pair.lines
@@ -242,7 +260,7 @@ def check_pairs(run: Run, data: Parallel, say: Callable[[str], None]) -> None:
         raise UsageError("A language model reads no source to align: give a run that translates.")
     data.check_read_by(run.config.annotations)
     data.refuse_weights()
-    for note in data.open().check().sentences():
+    for note in run.config.pairs_of(data).check().sentences():
         say(note)
 
 
@@ -304,7 +322,7 @@ def score_run(
         raise UsageError(
             "Gold alignments need their lines: give --source and --target with them, or --pairs."
         )
-    known, pairs = gold.read(), list(read_pairs(data))
+    known, pairs = gold.read(), list(read_pairs(run, data))
     check_one_per_pair(known, pairs)
     predictor = load_predictor(run, say=say)
     return score_alignments(predictor, pairs, known, heads_for(run, predictor, named, say), by)

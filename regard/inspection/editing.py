@@ -16,6 +16,9 @@ from regard.predict import Predictor
 MAX_TEXT = 2000
 """Characters of each text that can be typed, so that an answer never takes long."""
 
+MAX_NUMBERS = 20_000
+"""The same where the source is numbers, such as a picture, of which a word has many."""
+
 
 def routes(
     predictor: Predictor, lines: Sequence[Line], looks: Sequence[Look], title: str
@@ -59,7 +62,7 @@ def serve_looks(
 def _editable(predictor: Predictor, lines: Sequence[Line]) -> dict[str, Any]:
     """What the editor needs to know about the model, and the annotations of the lines."""
     return {
-        "longest": MAX_TEXT,
+        "longest": _longest(predictor),
         "readsSource": predictor.model.reads_source,
         "annotations": [
             [
@@ -74,7 +77,7 @@ def _editable(predictor: Predictor, lines: Sequence[Line]) -> dict[str, Any]:
 
 def _line(predictor: Predictor, body: Any) -> Line:
     """The source with its annotations, which are typed as in their files."""
-    text = _text(body, "text")
+    text = _text(body, "text", _longest(predictor))
     line = Line(text)
     for kind in _typed(predictor):
         line = kind.read(line, _text(body, kind.name), f"The {kind.name}")
@@ -86,10 +89,14 @@ def _typed(predictor: Predictor) -> list[Annotation]:
     return [kind for kind in predictor.annotations if kind.option and not kind.reads_target]
 
 
-def _text(body: Any, name: str) -> str:
+def _longest(predictor: Predictor) -> int:
+    return MAX_NUMBERS if any(kind.replaces_ids for kind in predictor.annotations) else MAX_TEXT
+
+
+def _text(body: Any, name: str, longest: int = MAX_TEXT) -> str:
     value = body.get(name, "") if isinstance(body, Mapping) else None
     if not isinstance(value, str):
         raise UsageError(f"Send '{name}' as text.")
-    if len(value) > MAX_TEXT:
-        raise UsageError(f"At most {MAX_TEXT:,} characters can be edited: shorten the text.")
+    if len(value) > longest:
+        raise UsageError(f"At most {longest:,} characters can be edited: shorten the text.")
     return value

@@ -14,11 +14,13 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from regard.data.batch import Batch, Padded, Row
-from regard.data.line import Line, Text
+from regard.data.line import Line, Pair, Text
+from regard.data.pictures import Picture
+from regard.data.targets import check_target
 from regard.data.tokenizer import Tokenizer
 from regard.data.words import Side, merge
 from regard.errors import UsageError
-from regard.inspection.aligning import agreeing_heads
+from regard.inspection.aligning import agreeing_heads, moments_of
 from regard.inspection.alignment import AttentionHeads, Method, between_words, links
 from regard.inspection.attention import entropy
 from regard.inspection.search_tree import Node, Trace
@@ -48,8 +50,9 @@ class Look:
     """How a model read one source and wrote one target, or read a target that was given.
 
     The weights are those of one teacher-forced pass over exactly these tokens. `read` is what the
-    decoder had read at each position: it begins with BOS where `target` ends with EOS. A model
-    without some kind of attention has no layers of it, and a language model's source is empty.
+    decoder had read at each position: it begins with BOS where `target` ends with EOS. A model that
+    writes all at once has read nothing. One without some kind of attention has no layers of it, and
+    a language model's source is empty.
     """
 
     text: str
@@ -58,7 +61,7 @@ class Look:
     prefix: str  # what the target had to begin with
     source: Side
     target: Side
-    read: Side
+    read: Optional[Side]
     layers: Attention
     written: tuple[Written, ...]
     search_tree: tuple[Node, ...]
@@ -68,6 +71,8 @@ class Look:
     positions: Optional[PositionTable]
     attention_heads: AttentionHeads  # whose attention gives the alignment
     source_values: Mapping[str, tuple[int, ...]]  # what the model found for each source token
+    title: str  # the text as pages show it
+    picture: Optional[Picture] = None  # if that is what the source is
 
     @property
     def log_probability(self) -> float:
@@ -81,10 +86,15 @@ class Look:
 
     def _side(self, axis: Axis, count: int) -> Side:
         """The tokens along an axis; where there are none, such as in a memory, numbers."""
-        known = {"source": self.source, "target": self.target, "read": self.read}
+        known = {
+            "source": self.source,
+            "copied": self.source,
+            "target": self.target,
+            "read": self.read,
+        }
         if axis == "steps":  # reads the source, then writes the target
             return self.source.then(self.target)
-        return known[axis] if axis in known else Side.numbered(count)
+        return known.get(axis) or Side.numbered(count)
 
     def attention(
         self,
@@ -140,16 +150,21 @@ class Look:
         head: Optional[int] = None,
         words: bool = False,
     ) -> None:
-        """The whole page as .html; one heat map as .svg or .png."""
+        """The whole page as .html; one heat map as .svg or .png, which is laid over the picture if
+        the source is one."""
         from regard.drawing.heat_map import save_heat_map
+        from regard.drawing.pictures import save_overlays
         from regard.inspection.page import save_page
 
         path = Path(path)
         if path.suffix.lower() in (".html", ".htm"):
             save_page([self], path)
+            return
+        looking, looked_at = self.sides(kind)
+        weights = self.attention(kind, layer, head, words)
+        if self.picture is not None and looked_at is self.source and not words:
+            save_overlays(path, self.picture.laid_over(weights), looking.pieces)
         else:
-            looking, looked_at = self.sides(kind)
-            weights = self.attention(kind, layer, head, words)
             names = [side.words if words else side.pieces for side in (looking, looked_at)]
             save_heat_map(path, weights, names[0], names[1])
 
@@ -173,6 +188,9 @@ def look(
     batch = Batch(Padded.of_rows([source]), Padded.of_rows([Row(tokens)]))
     written, attention = _read(model, sides.target, batch)
     source_side, target_side = Side.of(sides.source, source.ids), Side.of(sides.target, tokens)
+    picture = predictor.picture(source)
+    if picture is not None:
+        source_side = source_side.by_piece(picture.names)
     shown = max(16, len(source_side.ids), len(target_side.ids))
     part: Part = "encoder" if model.reads_source else "decoder"
     return Look(
@@ -182,7 +200,7 @@ def look(
         prefix=(prefix or "").strip(),
         source=source_side,
         target=target_side,
-        read=target_side.shifted(sides.target),
+        read=target_side.shifted(sides.target) if model.reads_target else None,
         layers=attention,
         written=written,
         search_tree=nodes,
@@ -192,10 +210,13 @@ def look(
         positions=position_table(
             model, part, min(shown, model.length_limit or shown), _most_heads(attention)
         ),
-        attention_heads=attention_heads or agreeing_heads(attention, source_side, target_side),
+        attention_heads=attention_heads
+        or agreeing_heads(attention, source_side, target_side, moments_of(model)),
         source_values={
             name: tuple(values[0].tolist()) for name, values in model.source_values(batch).items()
         },
+        title=predictor.shown(line),
+        picture=picture,
     )
 
 
@@ -210,7 +231,7 @@ def _both(
     if predictor.model.reads_source:
         (source,) = predictor.read_sources([line])
         _must_be_whole(source.ids, predictor.length_limit, "sentence")
-        begun = _encode(predictor, prefix, "prefix") if prefix and prefix.strip() else None
+        begun = _begun(predictor, line, prefix) if prefix and prefix.strip() else None
     elif prefix is not None:
         raise UsageError("A language model continues the text itself: give no prefix.")
     else:
@@ -218,10 +239,17 @@ def _both(
     if target is not None and prefix is not None:
         raise UsageError("Give a target or what it begins with, not both.")
     if target is not None:
+        check_target(predictor.model.writes, Pair(1, line, Line(target)), "The target")
         return source, _encode(predictor, target, "target"), ()
     trace = Trace()
     found = _search(predictor, source, begun, trace)
     return source, found[0].tokens, trace.nodes(found)
+
+
+def _begun(predictor: Predictor, line: Line, prefix: str) -> Ids:
+    if predictor.model.writes == "indices":
+        check_target("indices", Pair(1, line, Line(prefix)), "The prefix")
+    return _encode(predictor, prefix, "prefix")
 
 
 def _encode(predictor: Predictor, text: str, name: str) -> Ids:

@@ -27,6 +27,7 @@ STEPS_OF_MACHINE = "the steps, which read the source and then write the target"
 
 TITLES = {
     "cross": ["target to source", "the target attends …", "… to the source"],
+    "copy": ["copied from the source", "the target copies …", "… from the source"],
     "encoder": ["within the source", "the source attends to itself", ""],
     "decoder": ["within the target", "the target attends to what it has read so far", ""],
     "sentences-source": ["sentences to words", "each sentence attends …", "… to its words"],
@@ -43,6 +44,7 @@ SCRIPTS = (
     "drawing.js",
     "map.js",
     "views.js",
+    "picture.js",
     "heads.js",
     "tree.js",
     "panels.js",
@@ -118,6 +120,8 @@ def pack(look: Look) -> dict[str, Any]:
     """What the scripts read, as plain values."""
     return {
         "text": look.text,
+        "title": look.title,
+        "picture": None if look.picture is None else look.picture.to_json(),
         "translation": look.translation,
         "given": look.given,
         "prefix": look.prefix,
@@ -125,7 +129,7 @@ def pack(look: Look) -> dict[str, Any]:
         "sides": {
             "source": _side(look.source, look.source_values),
             "target": _side(look.target),
-            "read": _side(look.read),
+            "read": None if look.read is None else _side(look.read),
         },
         "attention": {kind: _attention(look, kind) for kind in look.layers.kinds},
         "written": [
@@ -158,13 +162,15 @@ def pack(look: Look) -> dict[str, Any]:
 
 
 def _side(side: Side, values: Optional[Mapping[str, Sequence[int]]] = None) -> dict[str, Any]:
-    """Tokens and words, with the sum of what the model found for each, such as its fertility."""
-    pieces, words = list(side.pieces), list(side.words)
+    """Tokens and words, with the sum of what the model found for each, such as its fertility; what
+    was found for the words of the text is shown above them."""
+    pieces, words, found = list(side.pieces), list(side.words), []
     for each in (values or {}).values():
         by_word = np.bincount(side.word_of, weights=each, minlength=len(words)).astype(int)
+        found = [[word, str(value)] for word, value in zip(words, by_word, strict=True)][:-1]
         pieces = [f"{piece} ×{value}" for piece, value in zip(pieces, each, strict=True)]
         words = [f"{word} ×{value}" for word, value in zip(words, by_word, strict=True)]
-    return {"pieces": pieces, "words": words, "wordOf": side.word_of}
+    return {"pieces": pieces, "words": words, "wordOf": side.word_of, "above": found}
 
 
 def _attention(look: Look, kind: str) -> dict[str, Any]:

@@ -7,16 +7,18 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Optional, Union
 
-from regard.data.corpus import Beside, annotate
+from regard.data.annotations import Kinds
+from regard.data.corpus import Beside, annotate, load_all
+from regard.data.languages import Languages
 from regard.data.line import Line
 from regard.data.parallel import Parallel
-from regard.data.targets import CLOSED
 from regard.data.text import read_plain
 from regard.errors import UsageError
 from regard.inspection.aligning import run_heads
 from regard.inspection.look import Look, look
 from regard.messages import counted
 from regard.predict import Predictor
+from regard.runs.directions import tags_for
 from regard.runs.folder import Run
 from regard.runs.load import load_predictor
 
@@ -38,11 +40,14 @@ def sentences_for(
         return [_first_sentence(run)]
     annotated = Parallel(trees=trees)
     annotated.check_read_by(run.config.annotations)
-    return _read_sentences(given, targets, annotated.beside())
+    return _read_sentences(given, targets, annotated.beside(), run.config.annotations)
 
 
 def _read_sentences(
-    given: Union[str, Path, None], targets: Union[str, Path, None], annotations: Beside
+    given: Union[str, Path, None],
+    targets: Union[str, Path, None],
+    annotations: Beside,
+    kinds: Kinds,
 ) -> list[Sentence]:
     """One sentence, or those of a file, each with its target if targets are given."""
     lines = list(read_plain(given)) if isinstance(given, Path) else [given or ""]
@@ -54,7 +59,10 @@ def _read_sentences(
             f"{given} has {counted(len(lines), 'line')} and {targets} has {len(forced):,}: "
             "give as many."
         )
-    sentences = list(zip(annotate(lines, annotations), forced, strict=True))
+    annotated = annotate(lines, annotations)
+    if isinstance(given, Path):
+        annotated = load_all(annotated, kinds, given)
+    sentences = list(zip(annotated, forced, strict=True))
     if not isinstance(given, Path):
         return sentences
     filled = [each for each in sentences if each[0].text.strip()]
@@ -65,18 +73,24 @@ def _read_sentences(
 
 def _first_sentence(run: Run) -> Sentence:
     """A sentence of the validation data, to begin with; for a language model, its first words."""
+    run.check_trained_here("it has no sentences to begin with; give one")
     (pair,) = run.validation_pairs(1)
     if run.config.model.reads_source:
         return pair.source, None
     return Line(" ".join(pair.target.text.split()[:3])), None
 
 
-def load_for_looking(run: Run, beam: Optional[int], say: Callable[[str], None]) -> Predictor:
+def load_for_looking(
+    run: Run,
+    beam: Optional[int],
+    say: Callable[[str], None],
+    languages: tuple[Optional[str], Optional[str]] = (None, None),
+) -> Predictor:
     """The predictor of a run, with another beam size if one is given."""
     search = run.config.search
     if beam is not None:
         search = search.changed(beam=beam, best=1)
-    return load_predictor(run, search, say=say)
+    return load_predictor(run, search, tags=tags_for(run, Languages(*languages), say), say=say)
 
 
 def look_at_all(
@@ -84,7 +98,8 @@ def look_at_all(
 ) -> list[Look]:
     """A look at each sentence, aligned by the heads of the run if its model aligns."""
     looks = [look(predictor, *each) for each in sentences]
-    if looks[0].layers.cross and run.config.writes not in CLOSED:
+    aligns = run.config.writes == "text" and looks[0].picture is None
+    if looks[0].layers.cross and aligns:
         heads = run_heads(run, predictor, say)
         looks = [replace(each, attention_heads=heads) for each in looks]
     return looks

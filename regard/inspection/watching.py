@@ -15,7 +15,7 @@ from regard.runs.folder import Run
 from regard.runs.snapshot import load_snapshots, snapshot_steps
 
 STYLES = ("look.css", "watch.css")
-SCRIPTS = ("drawing.js", "map.js", "charts.js", "watch.js")
+SCRIPTS = ("drawing.js", "map.js", "picture.js", "charts.js", "watch.js")
 
 MAX_POINTS = 1000
 """Points per curve; more could not be told apart."""
@@ -97,7 +97,12 @@ def watch_page(run: Run, live: bool) -> str:
 
 
 def save_watch_page(run: Run, path: Path) -> None:
+    _check(run)
     write_text(path, watch_page(run, live=False))
+
+
+def _check(run: Run) -> None:
+    run.check_trained_here("there are no curves or snapshots to show; see 'regard info'")
 
 
 def routes(run: Run) -> Routes:
@@ -118,4 +123,5 @@ def routes(run: Run) -> Routes:
 
 def serve_watch(run: Run, port: int, show: bool, say: Callable[[str], None]) -> None:
     """Serve the page until Ctrl-C."""
+    _check(run)
     serve(routes(run), port, f"Watching {run.path}", show, say)

@@ -9,8 +9,9 @@ from pydantic import AfterValidator
 
 from regard.errors import UsageError
 from regard.metrics.base import Metric
+from regard.metrics.error_rates import LineError, SymbolError, TokenError
 from regard.metrics.labels import LabelAccuracy, MacroF1, SpanF1, TagAccuracy
-from regard.metrics.symbols import SymbolError
+from regard.metrics.points import CoveredArea, SimplePolygons, TourLength, ValidTours
 from regard.metrics.text import Bleu, CharacterF, EditRate, ExactMatch, TextMetrics
 
 Writes = Literal["text", "tags", "label", "indices"]
@@ -20,8 +21,10 @@ words."""
 METRICS: dict[str, Callable[[TextMetrics], Metric]] = {
     metric.name: metric
     for metric in (
-        *(Bleu, CharacterF, EditRate, ExactMatch, SymbolError),
+        *(Bleu, CharacterF, EditRate, ExactMatch),
+        *(SymbolError, TokenError, LineError),
         *(TagAccuracy, SpanF1, LabelAccuracy, MacroF1),
+        *(CoveredArea, SimplePolygons, TourLength, ValidTours),
     )
 }
 
@@ -33,8 +36,18 @@ REPORTED: dict[Writes, tuple[str, ...]] = {
 }
 """By what a model writes; the first is the one that tables and figures show."""
 
-ON_REQUEST: dict[Writes, tuple[str, ...]] = {"text": (SymbolError.name,)}
-"""Metrics that are reported only if training.metric asks for them."""
+ON_REQUEST: dict[Writes, dict[str, tuple[str, ...]]] = {
+    "text": {
+        "symbol_error": ("symbol_error", "exact"),
+        "token_error": ("token_error", "line_error"),
+        "line_error": ("line_error", "token_error"),
+    },
+    "indices": {
+        "covered_area": ("covered_area", "simple_polygons", "exact"),
+        "tour_length": ("tour_length", "valid_tours", "exact"),
+    },
+}
+"""What is reported instead if training.metric asks for a metric that is not among those."""
 
 LOSS = "loss"
 """Chooses checkpoints by the validation loss, without decoding anything."""
@@ -51,11 +64,9 @@ def metrics_for(
 ) -> tuple[Metric, ...]:
     """The metrics of what a model writes that make sense for these references, the main first.
 
-    If another metric of the table was chosen for training, it is that one and exact match.
+    A metric that was chosen for training may have others reported with it.
     """
-    names = REPORTED[writes]
-    if chosen in METRICS and chosen not in names:
-        names = (chosen, "exact")
+    names = ON_REQUEST.get(writes, {}).get(chosen or "", REPORTED[writes])
     every = (METRICS[name](settings) for name in names)
     return tuple(metric for metric in every if metric.applies(references))
 

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from abc import abstractmethod
 from collections.abc import Sequence
-from typing import Annotated, Any, Literal, Optional
+from typing import Annotated, Any, ClassVar, Literal, Optional
 
 import numpy as np
 from numpy.typing import NDArray
@@ -148,34 +147,48 @@ class EditRate(SacreMetric):
         return TER(case_sensitive=not settings.lowercase)
 
 
-class ExactMatch(Metric):
-    """The percentage of outputs that equal one of their references, apart from white space."""
+class Percentage(Metric):
+    """Something that is counted in each line, per 100 of something else."""
 
-    name, label, higher = "exact", "exact", True
+    details: ClassVar[str]  # in the signature
 
     def __init__(self, settings: TextMetrics) -> None:
         super().__init__(settings.bootstrap)
         self.lowercase = settings.lowercase
 
+    @abstractmethod
+    def count(self, output: str, reference: str) -> tuple[int, int]:
+        """In one line: the number counted, and of how many."""
+
     def statistics(
         self, sources: Sequence[str], outputs: Sequence[str], *references: Sequence[str]
     ) -> Statistics:
-        """(lines, 2): whether the line matches, and 1."""
-        hits = [
-            (self._normalise(output) in map(self._normalise, right), 1)
+        """(lines, 2): of several references, the one that is best for the output counts."""
+        best = max if self.higher else min
+        counts = [
+            best(self.count(self._case(output), self._case(each)) for each in right)
             for output, *right in zip(outputs, *references, strict=True)
         ]
-        return np.array(hits, dtype=np.float64).reshape(-1, 2)
+        return np.array(counts, dtype=np.float64).reshape(-1, 2)
 
     def from_statistics(self, total: NDArray[np.float64]) -> float:
-        hits, lines = total.tolist()
-        return 100 * (hits / lines) if lines else 0.0
+        counted, of = total.tolist()
+        return 100 * (counted / of) if of else 0.0
 
     def signature(self, resamples: int, references: int = 1) -> str:
         case = "lc" if self.lowercase else "mixed"
         drawn = f"bs:{resamples}|seed:{SEED}|" if resamples else ""
-        return f"nrefs:{references}|{drawn}case:{case}|space:folded|version:regard-{__version__}"
+        return f"nrefs:{references}|{drawn}case:{case}|{self.details}|version:regard-{__version__}"
 
-    def _normalise(self, text: str) -> str:
-        text = re.sub(r"\s+", " ", text).strip()
+    def _case(self, text: str) -> str:
         return text.lower() if self.lowercase else text
+
+
+class ExactMatch(Percentage):
+    """The percentage of outputs that equal one of their references, apart from white space."""
+
+    name, label, higher = "exact", "exact", True
+    details = "space:folded"
+
+    def count(self, output: str, reference: str) -> tuple[int, int]:
+        return output.split() == reference.split(), 1

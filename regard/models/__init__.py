@@ -12,6 +12,8 @@ from regard.models.hierarchical import HierarchicalConfig
 from regard.models.labelling import ClassifierConfig, TaggerConfig
 from regard.models.language import LanguageConfig
 from regard.models.nonautoregressive import NonAutoregressiveConfig
+from regard.models.pointer import PointerConfig
+from regard.models.spatial import SpatialConfig
 
 Architecture = Annotated[
     Union[
@@ -23,6 +25,8 @@ Architecture = Annotated[
         ClassifierConfig,
         HierarchicalConfig,
         EntityConfig,
+        SpatialConfig,
+        PointerConfig,
     ],
     Field(discriminator="kind"),
 ]

@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Generic, Optional
 
 import torch
+from pydantic import Field
 from torch import Tensor, nn
 from typing_extensions import Self
 
@@ -17,8 +18,9 @@ from regard.data.batch import BOS, Batch, Padded
 from regard.errors import UsageError
 from regard.metrics.table import Writes
 from regard.models.example import random_batch
+from regard.nn.copying import Copying
 from regard.nn.embedding import Tying
-from regard.nn.output import Loss, Output
+from regard.nn.output import Loss, Output, Projection
 from regard.nn.state import Encoded, Past, Shared, State
 from regard.search.base import Hypothesis, Search
 
@@ -61,6 +63,11 @@ class Family(Settings, ABC):
         return ""
 
     @property
+    def copies(self) -> bool:
+        """Whether source pieces can be written that no training target has."""
+        return False
+
+    @property
     def length_limit(self) -> Optional[int]:
         """The most pieces on a side, EOS included, if there is a limit."""
         return None
@@ -79,12 +86,37 @@ class Family(Settings, ABC):
         return random_batch(rows, seed, self.reads_source, self.annotations, self.writes)
 
 
+class EncoderDecoderFamily(Family):
+    """A family that reads a source and writes text token by token, with any encoder and decoder."""
+
+    tying: Tying = Field(default="all", description=TYING)
+    smoothing: float = Field(default=0.1, ge=0, lt=1, description="Label smoothing.")
+    copying: bool = Field(
+        default=False,
+        description="Each token is generated or copied from the source; needs a joint vocabulary.",
+    )
+
+    @property
+    def copies(self) -> bool:
+        return self.copying
+
+    def output(self, weight: Tensor, target_size: int, encoded_width: int) -> Output:
+        """What chooses tokens by their rows of the weight (V or more, D), and copies those of an
+        encoded source (B, S, encoded_width) if that is set."""
+        generator = Projection(weight, self.smoothing, target_size)
+        if not self.copying:
+            return generator
+        return Copying(generator, weight.shape[1], encoded_width)
+
+
 class Model(nn.Module, ABC):
     """Anything that learns from pairs of lines and maps a source to targets."""
 
     length_limit: Optional[int] = None  # that of its family
     reads_source: bool = True  # that of its family
+    reads_target: bool = True  # the tokens written so far; false if all are written at once
     writes: Writes = "text"  # that of its family
+    stepwise: bool = False  # whether it has `start` and `step`
 
     @abstractmethod
     def forward(self, batch: Batch) -> Loss: ...
@@ -116,10 +148,25 @@ class Model(nn.Module, ABC):
         """Whole numbers that it has found for the source positions (B, S), by name, to be shown."""
         return {}
 
+    def start(self, source: Padded) -> State:
+        """Read the source: the state before any target token."""
+        raise UsageError("This model does not write one token after the other.")
+
+    def step(self, tokens: Tensor, state: State) -> tuple[Tensor, State]:
+        """What search calls: tokens (R, T) to the scores (R, V) after the last of them."""
+        raise UsageError("This model does not write one token after the other.")
+
     def narrowed(self, choices: Tensor) -> Model:
         """The same model with only these target ids (N,), sorted, the reserved ids first; id k of
         the new model is choices[k]."""
         raise UsageError("This model cannot use a shortlist; remove --shortlist.")
+
+
+def refuse_steps(search: Search, prefix: Optional[Padded], written: str) -> None:
+    """For models that write in one pass, without steps to draw in or to prescribe."""
+    if search.draws or prefix is not None:
+        what = "sample its tokens" if search.draws else "continue a prefix"
+        raise UsageError(f"This model writes {written} at once and cannot {what}.")
 
 
 class Encoder(nn.Module, ABC):
@@ -146,6 +193,8 @@ class EncoderDecoder(Model):
     """Every autoregressive family is this class with other parts:
     p(y | x) = product over t of p(y_t | y_<t, x)."""
 
+    stepwise = True
+
     def __init__(
         self,
         encoder: Encoder,
@@ -168,7 +217,6 @@ class EncoderDecoder(Model):
         return self.output.loss(hidden, state, batch.target.values, batch.target.mask)
 
     def start(self, source: Padded) -> State:
-        """Read the source: the state before any target token."""
         encoded: Encoded = self.encoder(source)
         candidates = self.output.prepare(encoded, source)
         return replace(self.decoder.start(encoded), candidates=candidates)
@@ -196,16 +244,9 @@ class EncoderDecoder(Model):
         prefix: Optional[Padded] = None,
         limits: Optional[Tensor] = None,
     ) -> list[list[Hypothesis]]:
-        if limits is None:
-            limits = search.limits(source.lengths)
-        if prefix is not None:
-            limits = limits.maximum(prefix.lengths + 1)  # a prefix and its EOS always fit
-        if self.length_limit is not None:
-            limits = limits.clamp(max=self.length_limit)
-        return search.find(self.step, self.start(source), limits, prefix)
+        return search_stepwise(self, source, search, prefix, limits)
 
     def step(self, tokens: Tensor, state: State) -> tuple[Tensor, State]:
-        """What search calls: tokens (R, T) to the scores (R, V) after the last of them."""
         hidden, state = self.decoder(tokens, state)
         return self.output.scores(hidden[:, -1:], state)[:, 0], state
 
@@ -218,6 +259,23 @@ class EncoderDecoder(Model):
             self.reads_source,
             self.writes,
         )
+
+
+def search_stepwise(
+    model: Model,
+    source: Padded,
+    search: Search,
+    prefix: Optional[Padded] = None,
+    limits: Optional[Tensor] = None,
+) -> list[list[Hypothesis]]:
+    """What `generate` does for a model that has `start` and `step`."""
+    if limits is None:
+        limits = search.limits(source.lengths)
+    if prefix is not None:
+        limits = limits.maximum(prefix.lengths + 1)  # a prefix and its EOS always fit
+    if model.length_limit is not None:
+        limits = limits.clamp(max=model.length_limit)
+    return search.find(model.step, model.start(source), limits, prefix)
 
 
 class _NarrowedDecoder(Decoder):

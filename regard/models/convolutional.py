@@ -17,11 +17,10 @@ from regard.models.base import (
     DECODER_LAYERS,
     KIND,
     LAYERS,
-    TYING,
     Decoder,
     Encoder,
     EncoderDecoder,
-    Family,
+    EncoderDecoderFamily,
 )
 from regard.nn.attention import additive_mask
 from regard.nn.blocks import Embedding
@@ -33,14 +32,13 @@ from regard.nn.convolution import (
     scale_gradient,
 )
 from regard.nn.dropout import Dropout
-from regard.nn.embedding import Tying, share_embeddings
+from regard.nn.embedding import share_embeddings
 from regard.nn.modules import Modules
-from regard.nn.output import Projection
 from regard.nn.position import input_position
 from regard.nn.state import Encoded, State
 
 
-class ConvolutionalConfig(Family):
+class ConvolutionalConfig(EncoderDecoderFamily):
     """ConvS2S (Gehring et al. 2017, arXiv 1705.03122).
 
     `kernel` is the number of positions that a convolution sees.
@@ -61,9 +59,7 @@ class ConvolutionalConfig(Family):
     max_length: int = Field(
         default=1024, ge=2, le=MAX_COUNT, description="Most positions, for learned positions only."
     )
-    tying: Tying = Field(default="all", description=TYING)
     dropout: float = Field(default=0.2, ge=0, lt=1, description="Dropout probability.")
-    smoothing: float = Field(default=0.1, ge=0, lt=1, description="Label smoothing.")
 
     @model_validator(mode="after")
     def _fits(self) -> ConvolutionalConfig:
@@ -84,7 +80,7 @@ class ConvolutionalConfig(Family):
         return EncoderDecoder(
             ConvolutionalEncoder(self, source),
             ConvolutionalDecoder(self, target),
-            Projection(weight, self.smoothing, target_size),
+            self.output(weight, target_size, 2 * self.width),  # keys and values
             length_limit=self.length_limit,
         )
 
@@ -98,6 +94,7 @@ class ConvolutionalConfig(Family):
                 layers=1, decoder_layers=2, kernel=5, position="sinusoidal", tying="none"
             ),
             small.changed(width=15, kernel=1, max_length=40, tying="target"),
+            small.changed(layers=1, copying=True),
         ]
 
 
@@ -176,7 +173,7 @@ class ConvolutionalDecoder(Decoder[ConvolutionalShared, LastInputs]):
         return self.dropout(self.norm(x)), state.advance(tuple(after), by=tokens.shape[1])
 
 
-class ByteNetConfig(Family):
+class ByteNetConfig(EncoderDecoderFamily):
     """ByteNet (Kalchbrenner et al. 2016, arXiv 1610.10099), with the blocks it translates with.
 
     `kernel` is the number of positions that a convolution sees. Their distance doubles from block
@@ -211,9 +208,7 @@ class ByteNetConfig(Family):
     extra: int = Field(
         default=10, ge=0, le=MAX_COUNT, description="Target positions on top of these."
     )
-    tying: Tying = Field(default="all", description=TYING)
     dropout: float = Field(default=0.1, ge=0, lt=1, description="Dropout probability.")
-    smoothing: float = Field(default=0.1, ge=0, lt=1, description="Label smoothing.")
 
     @model_validator(mode="after")
     def _fits(self) -> ByteNetConfig:
@@ -230,7 +225,7 @@ class ByteNetConfig(Family):
         return EncoderDecoder(
             ByteNetEncoder(self, source),
             ByteNetDecoder(self, target),
-            Projection(weight, self.smoothing, target_size),
+            self.output(weight, target_size, self.width),
         )
 
     @classmethod
@@ -243,6 +238,7 @@ class ByteNetConfig(Family):
                 layers=2, decoder_layers=3, kernel=5, cycle=2, stretch=1.0, extra=0, tying="none"
             ),
             small.changed(stretch=1.5, extra=1, tying="target"),
+            small.changed(layers=2, copying=True),
         ]
 
     def blocks(self, count: int) -> Modules[DilatedBlock]:

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import reduce
 from typing import Annotated, Literal, Optional, Union, cast
@@ -14,8 +14,16 @@ from pydantic import Field
 from torch import Tensor
 
 from regard.data.annotations import Kinds
-from regard.data.batch import Padded
-from regard.models.base import KIND, Decoder, Encoder, EncoderDecoder, Family
+from regard.data.batch import Batch, Padded
+from regard.models.base import (
+    KIND,
+    Decoder,
+    Encoder,
+    EncoderDecoder,
+    Family,
+    Model,
+    search_stepwise,
+)
 from regard.models.convolutional import ByteNetConfig, ConvolutionalConfig
 from regard.models.recurrent import RecurrentConfig
 from regard.models.transformer import TransformerConfig
@@ -24,6 +32,7 @@ from regard.nn.embedding import Tying
 from regard.nn.modules import Modules
 from regard.nn.output import Loss, Output
 from regard.nn.state import Encoded, Nested, State
+from regard.search.base import Hypothesis, Search
 
 Member = Union[TransformerConfig, RecurrentConfig, ConvolutionalConfig, ByteNetConfig, TuringConfig]
 """The autoregressive families that read a source; `Architecture` is these and the others."""
@@ -54,6 +63,10 @@ class EnsembleConfig(Family):
     def tying(self) -> Tying:
         return self.member.tying
 
+    @property
+    def copies(self) -> bool:
+        return self.member.copies
+
     def build(self, source_size: int, target_size: int) -> EncoderDecoder:
         return ensemble_of(self.member.build(source_size, target_size) for _ in range(self.members))
 
@@ -62,6 +75,7 @@ class EnsembleConfig(Family):
         """Small members; the contract tests run each."""
         kinds = (TransformerConfig, RecurrentConfig, TuringConfig)
         first, *others = (kind.miniatures()[0] for kind in kinds)
+        others.append(others[0].changed(copying=True))
         return [cls(members=3, member=first), *(cls(member=member) for member in others)]
 
 
@@ -74,6 +88,61 @@ def ensemble_of(members: Iterable[EncoderDecoder]) -> EncoderDecoder:
         _Outputs(model.output for model in models),
         models[0].length_limit,
     )
+
+
+class Ensemble(Model):
+    """Finished models of any families that write one token after the other and share their
+    tokenizers: the mean of their probabilities predicts.
+
+    Nothing is known of the members but their step functions, so a Transformer and an LSTM may
+    translate together.
+    """
+
+    stepwise = True
+
+    def __init__(self, members: Iterable[Model]) -> None:
+        super().__init__()
+        self.members = Modules(members)
+        limits = [each.length_limit for each in self.members if each.length_limit is not None]
+        self.length_limit = min(limits, default=None)
+
+    def forward(self, batch: Batch) -> Loss:
+        return _mean_loss([member(batch) for member in self.members])
+
+    @torch.inference_mode()
+    def log_probabilities(self, batch: Batch) -> Tensor:
+        logs = torch.stack([member.log_probabilities(batch) for member in self.members])
+        mean = logs.logsumexp(dim=0) - math.log(len(self.members))
+        return mean.masked_fill(~batch.target.mask, 0.0)
+
+    @torch.inference_mode()
+    def choices(self, batch: Batch) -> Optional[Tensor]:
+        found = [member.choices(batch) for member in self.members]
+        return reduce(torch.logaddexp, [cast(Tensor, each) for each in found]).log_softmax(dim=-1)
+
+    @torch.inference_mode()
+    def generate(
+        self,
+        source: Padded,
+        search: Search,
+        prefix: Optional[Padded] = None,
+        limits: Optional[Tensor] = None,
+    ) -> list[list[Hypothesis]]:
+        return search_stepwise(self, source, search, prefix, limits)
+
+    def start(self, source: Padded) -> State:
+        states = [member.start(source) for member in self.members]
+        return replace(_join_states(states), candidates=tuple(state.candidates for state in states))
+
+    def step(self, tokens: Tensor, state: State) -> tuple[Tensor, State]:
+        states = _split_state(state, cast(Parts, state.candidates))
+        read = [member.step(tokens, own) for member, own in zip(self.members, states, strict=True)]
+        scores = reduce(torch.logaddexp, [each.log_softmax(dim=-1) for each, _ in read])
+        joined = _join_states([own for _, own in read])
+        return scores, replace(joined, candidates=state.candidates)
+
+    def narrowed(self, choices: Tensor) -> Model:
+        return Ensemble(member.narrowed(choices) for member in self.members)
 
 
 class _Encoders(Encoder):
@@ -145,12 +214,7 @@ class _Outputs(Output):
         losses = [
             member.loss(part, own, target, mask) for member, part, own in self._each(hidden, state)
         ]
-        nll = torch.stack([loss.nll for loss in losses])  # (members, N)
-        return replace(
-            losses[0],
-            total=torch.stack([loss.total for loss in losses]).sum(),
-            nll=math.log(len(losses)) - (-nll).logsumexp(dim=0),
-        )
+        return _mean_loss(losses)
 
     def narrow(self, choices: Tensor) -> Output:
         return _Outputs(member.narrow(choices) for member in self.members)
@@ -164,6 +228,16 @@ class _Outputs(Output):
     def _each(self, hidden: Tensor, state: State) -> Iterable[tuple[Output, Tensor, State]]:
         states = _split_state(state, cast(Parts, state.candidates))
         return zip(self.members, hidden.chunk(len(self.members), dim=-1), states, strict=True)
+
+
+def _mean_loss(losses: Sequence[Loss]) -> Loss:
+    """The nll of the mean of the probabilities, and the losses that the members learn by."""
+    nll = torch.stack([loss.nll for loss in losses])  # (members, N)
+    return replace(
+        losses[0],
+        total=torch.stack([loss.total for loss in losses]).sum(),
+        nll=math.log(len(losses)) - (-nll).logsumexp(dim=0),
+    )
 
 
 def _split_encoded(encoded: Encoded, members: int) -> list[Encoded]:

@@ -7,7 +7,6 @@ from typing import Literal
 import torch
 from pydantic import Field
 from torch import Tensor, nn
-from torch.nn import functional
 
 from regard.config import MAX_COUNT, MAX_WIDTH
 from regard.data.annotations import Kinds, SentenceIndex
@@ -17,6 +16,7 @@ from regard.models.base import KIND, NO_TYING, Encoder, Family
 from regard.models.hierarchical import SentenceLayout
 from regard.models.labeller import Labeller
 from regard.nn.dropout import Dropout
+from regard.nn.fast.slots import SlotWeights, read
 from regard.nn.output import Projection
 from regard.nn.probe import Watched
 from regard.nn.state import Encoded
@@ -83,19 +83,23 @@ class EntityEncoder(Encoder):
 
     and the question q is answered by p_j = softmax(q h_j), u = sum over j of p_j h_j and
     y = phi(q + H u), from which the output chooses.
+
+    Two initial values differ from the authors', which are all 1. With equal f_i a sentence starts
+    as a bag of words, and with the identity as phi the answer cannot tell whether question and
+    memory agree: both are plateaus that take long to leave.
     """
 
     def __init__(self, config: EntityConfig, source_size: int) -> None:
         super().__init__()
         width = config.width
         self.tokens = nn.Embedding(source_size, width)
-        self.position = nn.Parameter(torch.ones(config.max_position, width))
+        self.position = nn.Parameter(1 + torch.randn(config.max_position, width))
         self.keys = nn.Parameter(torch.empty(config.slots, width))
         self.of_content, self.of_key, self.of_sentence, self.of_answer = (
             nn.Linear(width, width, bias=False) for _ in range(4)
         )
-        self.memory_slope = nn.Parameter(torch.ones(width))  # PReLU, at first the identity
-        self.answer_slope = nn.Parameter(torch.ones(width))
+        self.memory_slope = nn.Parameter(torch.ones(width))  # of PReLU: at first the identity
+        self.answer_slope = nn.Parameter(torch.zeros(width))  # at first ReLU
         self.dropout = Dropout(config.dropout)
         self.gates = Gates(("sentences", "memory"))
         self.over_slots = Watched(("target", "memory"))
@@ -125,18 +129,10 @@ class EntityEncoder(Encoder):
 
     def _read(self, sentences: Tensor, story: Tensor) -> Tensor:
         """The memory (B, slots, D) after the sentences (B, M, D) of the story (B, M)."""
-        memory = self.keys.expand(len(sentences), -1, -1)
-        of_key, of_sentence = self.of_key(self.keys), self.of_sentence(sentences)
-        opened = []
-        for t in range(story.shape[1]):
-            s = sentences[:, t, :, None]
-            gate = ((memory + self.keys) @ s).sigmoid() * story[:, t, None, None]  # (B, slots, 1)
-            entered = self.of_content(memory) + of_key + of_sentence[:, t, None]
-            new = memory + gate * _prelu(entered, self.memory_slope)
-            new = functional.normalize(new, dim=-1, eps=1e-6)
-            memory = torch.where(story[:, t, None, None], new, memory)
-            opened.append(gate.transpose(1, 2))
-        self.gates.record_weights(torch.cat(opened, dim=1)[:, None])
+        of_key, of_content = self.of_key(self.keys), self.of_content.weight
+        weights = SlotWeights(self.keys, of_key, of_content, self.memory_slope)
+        memory, gates = read(sentences, self.of_sentence(sentences), story.sum(dim=1), weights)
+        self.gates.record_weights(gates[:, None])
         return memory
 
 

@@ -9,9 +9,8 @@ from torch import Tensor
 from torch.nn import functional
 
 from regard.data.batch import EOS, UNKNOWN, Batch, Padded
-from regard.errors import UsageError
 from regard.metrics.table import Writes
-from regard.models.base import Encoder, Model
+from regard.models.base import Encoder, Model, refuse_steps
 from regard.nn.output import Loss, Output
 from regard.nn.state import Encoded, State
 from regard.search.base import Hypothesis, Search
@@ -22,6 +21,8 @@ class Labeller(Model):
 
     How many there are follows from the source, so EOS comes after them with probability 1.
     """
+
+    reads_target = False
 
     def __init__(
         self,
@@ -80,9 +81,7 @@ class Labeller(Model):
         limits: Optional[Tensor] = None,
     ) -> list[list[Hypothesis]]:
         """The exact best targets, since the positions do not depend on each other."""
-        if search.draws or prefix is not None:
-            what = "sample" if search.draws else "continue a prefix"
-            raise UsageError(f"This model writes its {self.writes} at once and cannot {what}.")
+        refuse_steps(search, prefix, f"its {self.writes}")
         logs, mask = self._logs(source)
         counts = mask.sum(dim=1)
         if limits is not None:

@@ -15,8 +15,16 @@ from torch import Tensor, nn
 from regard.config import MAX_LAYERS
 from regard.data.annotations import Fertility, Kinds
 from regard.data.batch import EOS, UNKNOWN, Batch, Padded
-from regard.errors import UsageError
-from regard.models.base import DECODER_LAYERS, KIND, LAYERS, TYING, Encoder, Family, Model
+from regard.models.base import (
+    DECODER_LAYERS,
+    KIND,
+    LAYERS,
+    TYING,
+    Encoder,
+    Family,
+    Model,
+    refuse_steps,
+)
 from regard.models.example import random_batch
 from regard.models.fertilities import best_fertilities, copied_positions
 from regard.models.transformer import TransformerEncoder
@@ -87,7 +95,7 @@ class NonAutoregressiveConfig(BlockConfig, Family):
         return NonAutoregressive(
             self,
             TransformerEncoder(self, in_turn(self.mixers, self.layers), tokens),
-            ParallelDecoder(self.changed(position="sinusoidal"), layers, tokens),
+            ParallelDecoder(self, layers, tokens),
             Projection(weight, self.smoothing, target_size),
         )
 
@@ -115,11 +123,15 @@ class NonAutoregressiveConfig(BlockConfig, Family):
 
 
 class ParallelDecoder(nn.Module):
-    """Reads copies of the source tokens, as many of each as its fertility says, all at once."""
+    """Reads copies of the source tokens, as many of each as its fertility says, all at once.
+
+    Sinusoids are added to the copies whatever the kind of position, so that attention to the source
+    knows where it is in the target; kinds that compare positions also do so within the target.
+    """
 
     def __init__(self, config: BlockConfig, layers: int, tokens: nn.Embedding) -> None:
         super().__init__()
-        self.embedding = config.embedding(tokens)
+        self.embedding = config.changed(position="sinusoidal").embedding(tokens)
         self.layers = Modules(ParallelLayer(config, number) for number in range(layers))
         self.norm = config.last_norm()
 
@@ -140,6 +152,8 @@ class NonAutoregressive(Model):
     length, and log p(z | x) is given to EOS. For a target without known fertilities they are the
     most probable ones that add up to its length.
     """
+
+    reads_target = False
 
     def __init__(
         self,
@@ -252,9 +266,7 @@ class NonAutoregressive(Model):
     ) -> list[list[Hypothesis]]:
         """One target for each of several fertilities: the most probable, the mean, and draws, which
         depend on the source alone (noisy parallel decoding)."""
-        if search.draws or prefix is not None:
-            what = "sample its tokens" if search.draws else "continue a prefix"
-            raise UsageError(f"This model writes all of a line at once and cannot {what}.")
+        refuse_steps(search, prefix, "all of a line")
         encoded, logs = self._read(source)
         limits = search.limits(source.lengths) if limits is None else limits
         found: list[list[Hypothesis]] = [[] for _ in limits]

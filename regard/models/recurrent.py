@@ -15,17 +15,15 @@ from regard.models.base import (
     DECODER_LAYERS,
     KIND,
     LAYERS,
-    TYING,
     Decoder,
     Encoder,
     EncoderDecoder,
-    Family,
+    EncoderDecoderFamily,
 )
 from regard.nn.blocks import Embedding
 from regard.nn.dropout import Dropout
-from regard.nn.embedding import Tying, share_embeddings
+from regard.nn.embedding import share_embeddings
 from regard.nn.linear import linear
-from regard.nn.output import Projection
 from regard.nn.position import Position
 from regard.nn.recurrent import CellKind, CellState, RecurrentLayer, Stack, ends, reversed_positions
 from regard.nn.scores import Prepared, ScoreKind, SourceAttention, build_score
@@ -39,7 +37,7 @@ AttentionTiming = Literal["none", "before", "after"]
 (Bahdanau et al. 2014); after each step (Luong et al. 2015)."""
 
 
-class RecurrentConfig(Family):
+class RecurrentConfig(EncoderDecoderFamily):
     """By default a bidirectional LSTM with Bahdanau's attention."""
 
     kind: Literal["recurrent"] = Field(default="recurrent", description=KIND)
@@ -60,9 +58,7 @@ class RecurrentConfig(Family):
         default=False, description="With attention=after: its result enters the next step."
     )
     width: int = Field(default=256, ge=2, le=MAX_WIDTH, description="Size of the hidden vectors.")
-    tying: Tying = Field(default="all", description=TYING)
     dropout: float = Field(default=0.2, ge=0, lt=1, description="Dropout probability.")
-    smoothing: float = Field(default=0.1, ge=0, lt=1, description="Label smoothing.")
 
     @model_validator(mode="after")
     def _fits(self) -> RecurrentConfig:
@@ -83,11 +79,12 @@ class RecurrentConfig(Family):
         source, target, weight = share_embeddings(source_size, target_size, self.width, self.tying)
         return EncoderDecoder(
             RecurrentEncoder(self, source),
-            self._decoder(target),
-            Projection(weight, self.smoothing, target_size),
+            self.decoder(target),
+            self.output(weight, target_size, self.width),
         )
 
-    def _decoder(self, tokens: nn.Embedding) -> Decoder:
+    def decoder(self, tokens: nn.Embedding) -> Decoder:
+        """Its decoder alone, for families with another encoder."""
         if self.attention == "none":
             return FixedContext(self, tokens)
         if self.attention == "before":
@@ -110,6 +107,8 @@ class RecurrentConfig(Family):
             deep.changed(
                 attention="after", input_feeding=True, score="dot", layers=1, decoder_layers=3
             ),
+            small.changed(copying=True, tying="none"),
+            small.changed(copying=True, attention="none", cell="gru"),
         ]
 
 

@@ -16,25 +16,23 @@ from regard.models.base import (
     DECODER_LAYERS,
     KIND,
     LAYERS,
-    TYING,
     Encoder,
     EncoderDecoder,
-    Family,
+    EncoderDecoderFamily,
 )
 from regard.models.causal import CausalDecoder, CausalShared, Read
 from regard.nn.attention import KeysValues
 from regard.nn.blocks import BlockConfig, DecoderLayer, Placement, SelfLayer
-from regard.nn.embedding import Tying, share_embeddings
+from regard.nn.embedding import share_embeddings
 from regard.nn.mixers import MixerKind, MixerSizes, check_mixers, in_turn
 from regard.nn.mixers.base import Cache
 from regard.nn.mixers.context import NextTokens
 from regard.nn.modules import Modules
 from regard.nn.order import LineOrder, Order, TreeOrder
-from regard.nn.output import Projection
 from regard.nn.state import Encoded
 
 
-class TransformerConfig(BlockConfig, Family):
+class TransformerConfig(BlockConfig, EncoderDecoderFamily):
     """By default the sizes of the `tiny` recipe.
 
     The mixers alternate over the layers: window, full with four layers is window, full, window,
@@ -55,8 +53,6 @@ class TransformerConfig(BlockConfig, Family):
     norm: Placement = Field(
         default="post", description="Normalise before each sub-layer (pre) or after it (post)."
     )
-    tying: Tying = Field(default="all", description=TYING)
-    smoothing: float = Field(default=0.1, ge=0, lt=1, description="Label smoothing.")
 
     @model_validator(mode="after")
     def _fits(self) -> TransformerConfig:
@@ -85,7 +81,7 @@ class TransformerConfig(BlockConfig, Family):
         return EncoderDecoder(
             TransformerEncoder(self, in_turn(self.mixers, self.layers), source),
             TransformerDecoder(self, target),
-            Projection(weight, self.smoothing, target_size),
+            self.output(weight, target_size, self.width),
             length_limit=self.length_limit,
         )
 
@@ -120,6 +116,8 @@ class TransformerConfig(BlockConfig, Family):
             {**low_rank, "mixing": sizes.changed(sharing="keys"), "position": "none"},
             {"normalisation": "batch", "norm": "pre", "residual": False, "layers": 1},
             {"normalisation": "batch", "decoder_mixers": ("linear", "none")},
+            {"copying": True},
+            {"copying": True, "norm": "pre", "tying": "target", "smoothing": 0.0},
             {
                 **{"mixers": ("none",), "decoder_mixers": ("none",), "heads": 1, "inner": 0},
                 **{"normalisation": "none", "position": "none"},

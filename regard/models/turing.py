@@ -12,12 +12,18 @@ from torch import Tensor, nn
 
 from regard.config import MAX_COUNT, MAX_WIDTH
 from regard.data.batch import BOS, Padded
-from regard.models.base import KIND, TYING, Decoder, Encoder, EncoderDecoder, Family
+from regard.models.base import (
+    KIND,
+    TYING,
+    Decoder,
+    Encoder,
+    EncoderDecoder,
+    EncoderDecoderFamily,
+)
 from regard.nn.addressing import BLANK, Heads
 from regard.nn.blocks import Embedding
 from regard.nn.embedding import Tying, share_embeddings
 from regard.nn.linear import linear
-from regard.nn.output import Projection
 from regard.nn.position import Position
 from regard.nn.recurrent import CellState, LSTMCell
 from regard.nn.state import Encoded, State
@@ -25,7 +31,7 @@ from regard.nn.state import Encoded, State
 ControllerKind = Literal["feedforward", "lstm"]
 
 
-class TuringConfig(Family):
+class TuringConfig(EncoderDecoderFamily):
     """By default the machine of the paper's copy experiment with an LSTM as its controller."""
 
     kind: Literal["turing"] = Field(default="turing", description=KIND)
@@ -75,7 +81,7 @@ class TuringConfig(Family):
         return EncoderDecoder(
             TuringEncoder(self._words(source), machine),
             TuringDecoder(self._words(target), machine, self.feed),
-            Projection(weight, self.smoothing, target_size),
+            self.output(weight, target_size, self.width),
         )
 
     def _words(self, tokens: nn.Embedding) -> Embedding:
@@ -90,6 +96,7 @@ class TuringConfig(Family):
             small,
             small.changed(controller="feedforward", read_heads=2, write_heads=2, tying="none"),
             small.changed(feed=False, shift=2),
+            small.changed(copying=True),
             small.changed(tying="all", write_heads=2, smoothing=0.01),
         ]
 

@@ -19,6 +19,7 @@ Axes = tuple[Axis, Axis]
 """What attends, and what it attends to."""
 
 CROSS: Axes = ("target", "source")
+COPY: Axes = ("target", "copied")
 ENCODER: Axes = ("source", "source")
 DECODER: Axes = ("read", "read")
 MEMORY_READS: Axes = ("steps", "memory")
@@ -26,6 +27,7 @@ MEMORY_WRITES: Axes = ("steps", "written")
 
 _NAMES: dict[Axes, str] = {
     CROSS: "cross",
+    COPY: "copy",
     ENCODER: "encoder",
     DECODER: "decoder",
     MEMORY_READS: "reads",
@@ -42,7 +44,7 @@ Result = TypeVar("Result")
 
 
 def kind_of(axes: Axes) -> str:
-    """The name of a kind of attention: cross, encoder, decoder, reads, writes, or its axes."""
+    """The name of a kind of attention: cross, copy, encoder, decoder, reads, writes or its axes."""
     return _NAMES.get(axes, "-".join(axes))
 
 
@@ -50,9 +52,10 @@ def kind_of(axes: Axes) -> str:
 class Attention:
     """The weights of one sentence, (H, T, S) per layer, by the axes they connect.
 
-    cross: from the decoder to the source. encoder: within the source. decoder: within the target
-    so far. reads, writes: from the steps of a machine to the slots of its memory. A model without
-    one of them has no layers there; it may have others.
+    cross: from the decoder to the source. copy: from the target to where it is copied from, a row
+    being the probability of copying. encoder: within the source. decoder: within the target so far.
+    reads, writes: from the steps of a machine to the slots of its memory. A model without one of
+    them has no layers there; it may have others.
     """
 
     by_axes: Mapping[Axes, tuple[Weights, ...]]
@@ -105,6 +108,7 @@ def by_sentence(captured: Captured, batch: Batch) -> list[Attention]:
     for row, (source, target) in enumerate(zip(sources, targets, strict=True)):
         real: Positions = {
             "source": slice(source),
+            "copied": slice(source),
             "target": slice(target),
             "read": slice(target),
             "steps": [*range(source), *range(longest, longest + target)],

@@ -15,7 +15,7 @@ from regard.nn.fast.frozen import Int8Product, PackedProduct, Product
 from regard.nn.fast.loss import chunked_loss
 from regard.nn.state import Encoded, Nested, State
 
-Self = TypeVar("Self", bound="Projection")
+SomeOutput = TypeVar("SomeOutput", bound="Output")
 
 
 @dataclass(frozen=True)
@@ -102,11 +102,16 @@ class Projection(Output):
     def quantized(self) -> Projection:
         return self._with(Int8Product(self.rows))
 
-    def _with(self: Self, product: Optional[Product]) -> Self:
-        """The same output, what a subclass adds included, with another product."""
-        made = copy(self)
-        made._parameters = self._parameters.copy()
-        made._buffers = self._buffers.copy()
-        made._modules = self._modules.copy()
+    def _with(self, product: Optional[Product]) -> Projection:
+        made = shallow_copy(self)
         made.product = product
         return made
+
+
+def shallow_copy(output: SomeOutput) -> SomeOutput:
+    """Another output with the same parameters and parts, each of which can be replaced."""
+    made = copy(output)
+    made._parameters = output._parameters.copy()
+    made._buffers = output._buffers.copy()
+    made._modules = output._modules.copy()
+    return made

@@ -8,10 +8,11 @@ from typing import ClassVar, Literal, Optional
 
 from torch import Tensor, nn
 
-Axis = Literal["source", "target", "read", "steps", "memory", "written", "sentences"]
-"""What the rows or columns of attention weights are: source positions; target positions; tokens a
-decoder has read; steps of a machine, one per source position and then one per target position;
-slots of a memory, where they are read or where they are written; sentences of a document."""
+Axis = Literal["source", "copied", "target", "read", "steps", "memory", "written", "sentences"]
+"""What the rows or columns of attention weights are: source positions, where they are read or where
+they are copied from; target positions; tokens a decoder has read; steps of a machine, one per
+source position and then one per target position; slots of a memory, where they are read or where
+they are written; sentences of a document."""
 
 
 class Watched(nn.Module):

@@ -7,12 +7,21 @@ from typing import Union
 
 from regard.errors import UsageError
 from regard.messages import unknown
-from regard.recipes import algorithms, labelling, languages, translation
+from regard.recipes import (
+    algorithms,
+    labelling,
+    languages,
+    parsing,
+    pictures,
+    points,
+    tasks,
+    translation,
+)
 from regard.recipes.config import Config
 
 RECIPES: dict[str, Callable[[], Config]] = {
     recipe.__name__: recipe
-    for part in (translation, languages, labelling, algorithms)
+    for part in (translation, languages, labelling, algorithms, parsing, pictures, tasks, points)
     for recipe in part.RECIPES
 }
 

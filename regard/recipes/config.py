@@ -13,6 +13,7 @@ from regard.data.encoding import LENGTH_LIMIT
 from regard.data.parallel import Parallel
 from regard.data.store import BatchSettings
 from regard.data.tokenizer import TargetKind, TokenizerSettings
+from regard.metrics.points import CoveredArea
 from regard.metrics.table import LOSS, ON_REQUEST, REPORTED, Writes
 from regard.models import Architecture
 from regard.models.transformer import TransformerConfig
@@ -70,6 +71,11 @@ class Config(Settings):
                 "tying all three embeddings needs one vocabulary for both sides: set "
                 "tokenizer.joint=true or model.tying=target"
             )
+        if self.model.copies and not self.tokenizer.joint:
+            raise ValueError(
+                "copying needs one vocabulary for both sides: set tokenizer.joint=true or "
+                "model.copying=false"
+            )
         return self
 
     @model_validator(mode="after")
@@ -80,10 +86,11 @@ class Config(Settings):
                 f"a model that writes {self.writes} needs tokenizer.target={needed} and "
                 "tokenizer.joint=false"
             )
-        reads_numbers = Numbers.name in [kind.name for kind in self.annotations]
+        reads_numbers = any(kind.replaces_ids for kind in self.annotations)
         if reads_numbers != (self.tokenizer.kind == "number"):
             raise ValueError(
-                "tokenizer.kind=number and models that read numbers go together: set both or none"
+                "tokenizer.kind=number and models that read numbers or pictures go together: set "
+                "both or none"
             )
         known = (*REPORTED[self.writes], *ON_REQUEST.get(self.writes, ()), LOSS)
         if self.metric not in known:
@@ -91,6 +98,28 @@ class Config(Settings):
                 f"a model that writes {self.writes} is not validated by {self.metric}: set "
                 f"training.metric to {' or '.join(known)}"
             )
+        return self
+
+    @model_validator(mode="after")
+    def _fits_tags(self) -> Config:
+        if self.tokenizer.tags is None:
+            return self
+        if self.writes != "text" or not self.reads_source or self.annotations:
+            raise ValueError(
+                "sources are tagged with languages for models that translate text and read no "
+                "annotations: set tokenizer.tags=null"
+            )
+        return self
+
+    @model_validator(mode="after")
+    def _fits_points(self) -> Config:
+        if self.search.visits != "any" and self.writes != "indices":
+            raise ValueError(
+                f"a model that writes {self.writes} has no indices to visit: set search.visits=any"
+            )
+        widths = [kind.width for kind in self.annotations if isinstance(kind, Numbers)]
+        if self.metric == CoveredArea.name and widths != [2]:
+            raise ValueError("only points in the plane cover an area: set model.numbers=2")
         return self
 
     @model_validator(mode="after")
@@ -146,4 +175,5 @@ class Config(Settings):
 
     def pairs_of(self, data: Parallel, part: str = "") -> Pairs:
         """The pairs that a run of this config reads; `part` is the prefix of their options."""
-        return data.open_for(self.reads_source, self.annotations, self.writes, part)
+        tags = self.tokenizer.tags
+        return data.open_for(self.reads_source, self.annotations, self.writes, part, tags)

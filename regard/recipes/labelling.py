@@ -64,10 +64,10 @@ def hierarchical() -> Config:
 def entity() -> Config:
     """Answers a question about a story: a recurrent entity network (Henaff et al. 2017)."""
     words = TokenizerSettings(kind="word")
-    config = _labelling(EntityConfig(), 1e-2, "line", words)
+    config = _labelling(EntityConfig(), 5e-3, "line", words)
     optimizer = config.training.optimizer.changed(warmup=50, clip=40.0)
     return config.changed(
-        batch=BatchSettings(tokens=4096, max_length=2000),
+        batch=BatchSettings(tokens=1400, max_length=2000),
         training=config.training.changed(optimizer=optimizer),
     )
 

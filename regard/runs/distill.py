@@ -4,12 +4,14 @@ training source become the targets that a student learns from."""
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import zip_longest
 from pathlib import Path
-from typing import Optional
+from typing import Any, Optional
 
+from regard.data.annotations import Kinds
 from regard.data.corpus import read_lines
+from regard.data.languages import Languages
 from regard.data.line import Line
 from regard.data.parallel import Parallel, PathLike, check_parallel, paths_of
 from regard.data.text import read_plain
@@ -18,7 +20,9 @@ from regard.files import check_outputs
 from regard.metrics.base import Score
 from regard.metrics.table import metrics_for
 from regard.metrics.text import TextMetrics
+from regard.predict import Predictor
 from regard.processes.limit import worker_count
+from regard.runs.directions import tags_for
 from regard.runs.folder import Run
 from regard.runs.identity import weights_digest
 from regard.runs.load import load_predictor
@@ -53,49 +57,59 @@ def distill(
     data.check_read_by(run.config.annotations)
     texts = (*paths_of(data.source), *paths_of(data.target))
     check_outputs([Path(output)], (*texts, *data.beside().values()))
-    digest = _check(data)
-    translate_file(run, data, digest, Path(output), search, workers, say, count)
+    digest = _check(data, run.config.annotations)
+    tags = tags_for(run, Languages(*data.languages), say)
+    predictor = load_predictor(run, search, workers=worker_count(workers), tags=tags, say=say)
+    identity = {**identity_of(run, predictor, say), "source": digest}
+    translate_resumably(
+        predictor, _lines(data, run.config.annotations), Path(output), identity, _translation, count
+    )
+    predictor.report_truncated(say)
     return None if data.target is None else _score(run, data, Path(output))
 
 
-def translate_file(
-    run: Run,
-    data: Parallel,
-    digest: str,
-    output: Path,
-    search: Optional[Search],
-    workers: Optional[int],
-    say: Say,
-    count: Count,
-) -> None:
-    """Translate the source line by line, resumably. Each chunk is translated by itself, with the
-    same batches wherever the work was stopped."""
-    predictor = load_predictor(run, search, workers=worker_count(workers), say=say)
-    identity = {
+def identity_of(run: Run, predictor: Predictor, say: Say) -> dict[str, Any]:
+    """What the translations of a text depend on besides the text."""
+    return {
         "weights": weights_digest(run, say),
-        "source": digest,
         "search": predictor.search.model_dump(mode="json"),
         "workers": predictor.workers,
         "chunk": CHUNK,
+        "tags": predictor.tags,
     }
 
-    def work(lines: Sequence[Line]) -> Iterable[str]:
-        return predictor(list(lines))
 
-    write_resumably(output, identity, _lines(data), work, count)
-    predictor.report_truncated(say)
+def translate_resumably(
+    predictor: Predictor,
+    lines: Iterable[Line],
+    output: Path,
+    identity: Mapping[str, Any],
+    written: Callable[[Line, str], str],
+    count: Count,
+) -> None:
+    """Write what `written` makes of each line and its translation. Each chunk is translated by
+    itself, with the same batches wherever the work was stopped."""
+
+    def work(chunk: Sequence[Line]) -> Iterable[str]:
+        return map(written, chunk, predictor(list(chunk)))
+
+    write_resumably(output, identity, lines, work, count)
 
 
-def _lines(data: Parallel) -> Iterable[Line]:
-    return read_lines(paths_of(data.source)[0], data.beside())
+def _translation(line: Line, translation: str) -> str:
+    return translation
 
 
-def _check(data: Parallel) -> str:
+def _lines(data: Parallel, kinds: Kinds) -> Iterable[Line]:
+    return read_lines(paths_of(data.source)[0], data.beside(), kinds)
+
+
+def _check(data: Parallel, kinds: Kinds) -> str:
     """Read everything once, so that nothing is wrong halfway; the hash of what is translated."""
     digest = hashlib.sha256()
     targets = read_plain(paths_of(data.target)[0]) if data.target is not None else None
     number = 0
-    for number, (line, target) in enumerate(zip_longest(_lines(data), targets or ()), 1):
+    for number, (line, target) in enumerate(zip_longest(_lines(data, kinds), targets or ()), 1):
         if line is None or (targets is not None and target is None):
             shorter, longer = data.source, data.target
             if line is not None:
@@ -113,7 +127,8 @@ def _check(data: Parallel) -> str:
 def _score(run: Run, data: Parallel, output: Path) -> Score:
     """The main metric of the teacher's translations, where there is something to translate."""
     references = read_plain(paths_of(data.target)[0])
-    lines = zip(_lines(data), read_plain(output), references, strict=True)
+    sources = _lines(data, run.config.annotations)
+    lines = zip(sources, read_plain(output), references, strict=True)
     kept = [
         (line.text, found, target)
         for line, found, target in lines

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Optional
 
+from regard.data.languages import Languages
 from regard.data.line import Sides
 from regard.data.parallel import Parallel, PathLike, check_parallel
 from regard.errors import UsageError
@@ -14,7 +15,7 @@ from regard.messages import unknown
 from regard.metrics.base import Score
 from regard.metrics.paired import Comparison, paired_bootstrap
 from regard.metrics.perplexity import piece_perplexity, word_perplexity
-from regard.metrics.table import metrics_for
+from regard.metrics.table import Writes, metrics_for
 from regard.metrics.text import TextMetrics
 from regard.predict import Predictor
 from regard.processes.limit import worker_count
@@ -64,6 +65,7 @@ def evaluate(
     int8: bool = False,
     shortlist: int = 0,
     judges: Sequence[str] = (),
+    ensemble: Sequence[PathLike] = (),
     say: Callable[[str], None] = print,
 ) -> Evaluation:
     """Translate the source and score the result against the target; of text, report perplexity
@@ -72,28 +74,35 @@ def evaluate(
     For a language model, whose text is a target alone, perplexity is all there is.
     Without files, the run's own validation data is used. `references` are files with further
     translations of the source, line by line. With judges, such as "channel=RUN:0.5", they choose
-    among the candidates of each line.
+    among the candidates of each line. `ensemble` are runs that translate together with this one.
+    Where the pairs are of several directions, each has its score too.
     """
     check_parallel(data)
     experiment, processes = Run.open(Path(run)), worker_count(workers)
-    metrics = metrics_of(experiment, metrics, data)
     given = with_references(experiment, read_test_set(experiment, data, say), data, references)
     if not experiment.config.reads_source:
         scorer = load_predictor(experiment, workers=processes, int8=int8, say=say)
         return _evaluate_language(scorer, given.references, say)
     search = judged_search(experiment, search, judges)
     predictor = load_predictor(
-        experiment, search, workers=processes, int8=int8, shortlist=shortlist, say=say
+        *(experiment, search),
+        workers=processes,
+        int8=int8,
+        shortlist=shortlist,
+        ensemble=ensemble,
+        say=say,
     )
     translator = with_judges(experiment, predictor, judges, say=say)
     with counting("translating", len(given.pairs)) as count:
         outputs = [each.text for each in translator.predict(given.sources, count=count)]
     predictor.report_truncated(say)
     writes = experiment.config.writes
-    table = metrics_for(writes, metrics, given.references, experiment.config.metric)
+    of_target = metrics_of(experiment, metrics, data)
+    table = metrics_for(writes, of_target, given.references, experiment.config.metric)
     texts = [line.text for line in given.sources]
     scores = [each.score(texts, outputs, given.references, *given.others) for each in table]
-    notes = [experiment.config.model.signature]
+    scores += _by_direction(given, outputs, writes, metrics)
+    notes = [experiment.config.model.signature, f"runs:{1 + len(ensemble)}" if ensemble else ""]
     if judges:
         notes.append(Asked.of(experiment, judges).signature)
     for note in filter(None, notes):
@@ -101,6 +110,24 @@ def evaluate(
     if writes == "text":
         scores.append(piece_perplexity(_scored(predictor, given.sides)))
     return Evaluation(tuple(scores), tuple(given.by_line(outputs, "")))
+
+
+def _by_direction(
+    given: TestSet, outputs: Sequence[str], writes: Writes, metrics: TextMetrics
+) -> list[Score]:
+    """The main metric of each direction, if there are several, as the target language needs it."""
+    found, texts = dict[Languages, list[int]](), given.texts
+    for index, pair in enumerate(given.pairs):
+        if pair.languages is not None:
+            found.setdefault(pair.languages, []).append(index)
+    scores = list[Score]()
+    for languages, rows in sorted(found.items()) if len(found) > 1 else ():
+        sources, references = zip(*(texts[row] for row in rows), strict=True)
+        metric = metrics_for(writes, metrics.for_language(languages.target), references)[0]
+        score = metric.score(sources, [outputs[row] for row in rows], references)
+        name = f"{score.name} {languages.source}-{languages.target}"
+        scores.append(replace(score, name=name))
+    return scores
 
 
 def _evaluate_language(
@@ -121,12 +148,14 @@ def compare(
     metrics: TextMetrics = PLAIN,
     workers: Optional[int] = None,
     judges: Sequence[str] = (),
+    ensemble: Sequence[PathLike] = (),
     say: Callable[[str], None] = print,
 ) -> list[Comparison]:
     """Compare runs on the same lines by paired bootstrap; the first is the baseline.
 
     Without files, the validation data is used, if all runs have the same. Trees are given to those
-    runs that read them. Judges choose among the candidates of all runs but the baseline.
+    runs that read them. Judges choose among the candidates of all runs but the baseline, and so do
+    the runs of an ensemble translate with all but the baseline.
     """
     check_parallel(data)
     if len(runs) < 2:
@@ -146,12 +175,17 @@ def compare(
         read_test_set(each, data and data.only(each.config.annotations), say)
         for each in experiments
     ]
-    if any(given.texts != sets[0].texts for given in sets):
+    if any(given.untagged != sets[0].untagged for given in sets):
         raise UsageError("These runs have different validation data: give --source and --target.")
     systems = [
         (
-            f"{path} with judges" if number and judges else str(path),
-            _translate(each, given, search, judges if number else (), processes, say),
+            _system(path, judges, ensemble) if number else str(path),
+            _translate(
+                *(each, given, search, judges if number else ()),
+                ensemble if number else (),
+                processes,
+                say,
+            ),
         )
         for number, (path, each, given) in enumerate(zip(runs, experiments, sets, strict=True))
     ]
@@ -161,15 +195,23 @@ def compare(
     return paired_bootstrap(systems, texts, sets[0].references, table)
 
 
+def _system(path: PathLike, judges: Sequence[str], ensemble: Sequence[PathLike]) -> str:
+    """The name of a run that is not the baseline, and what translates with it."""
+    others = " with ".join(["", *map(str, ensemble)])
+    return f"{path}{others}{' with judges' if judges else ''}"
+
+
 def _translate(
     run: Run,
     given: TestSet,
     search: Optional[Search],
     judges: Sequence[str],
+    ensemble: Sequence[PathLike],
     processes: int,
     say: Callable[[str], None],
 ) -> list[str]:
-    predictor = load_predictor(run, judged_search(run, search, judges), workers=processes, say=say)
+    search = judged_search(run, search, judges)
+    predictor = load_predictor(run, search, workers=processes, ensemble=ensemble, say=say)
     translator = with_judges(run, predictor, judges, say=say)
     with counting(f"translating with {run.path}", len(given.pairs)) as count:
         return [each.text for each in translator.predict(given.sources, count=count)]
@@ -180,6 +222,7 @@ def score(
     data: Optional[Parallel] = None,
     *,
     workers: Optional[int] = None,
+    ensemble: Sequence[PathLike] = (),
     say: Callable[[str], None] = print,
 ) -> list[tuple[float, int]]:
     """log p(target | source) and the number of target tokens for each pair, or log p(target) by a
@@ -187,7 +230,7 @@ def score(
     check_parallel(data)
     experiment, processes = Run.open(Path(run)), worker_count(workers)
     given = read_test_set(experiment, data, say)
-    predictor = load_predictor(experiment, workers=processes, say=say)
+    predictor = load_predictor(experiment, workers=processes, ensemble=ensemble, say=say)
     scored = _scored(predictor, given.sides)
     predictor.report_truncated(say)
     return given.by_line(scored, (0.0, 0))

@@ -6,9 +6,11 @@ from collections.abc import Callable
 from typing import Any
 
 from regard.models.weights import collect
+from regard.runs.directions import directions_of
 from regard.runs.folder import Run
 from regard.runs.languages import languages_of
 from regard.runs.load import build_model
+from regard.runs.transfer import FACTS
 
 
 def describe(run: Run, say: Callable[[str], None] = print) -> dict[str, Any]:
@@ -19,9 +21,11 @@ def describe(run: Run, say: Callable[[str], None] = print) -> dict[str, Any]:
         "run": str(run.path),
         "model": run.config.model.kind,
         "languages": languages_of(run)._asdict() if any(languages_of(run)) else None,
+        "directions": [f"{source} to {target}" for source, target in directions_of(run)],
         **_sizes(run),
         "pairs": run.facts("data").get("pairs"),
         **_started(run),
+        "origin": run.origin,
         "steps": run.steps,
         "trained_to": steps[-1] if steps else 0,
         "used_checkpoint": best.step if best else None,
@@ -32,7 +36,12 @@ def describe(run: Run, say: Callable[[str], None] = print) -> dict[str, Any]:
 
 def _started(run: Run) -> dict[str, Any]:
     start = run.facts("data").get("start")
-    return {} if start is None else {"started_from": f"{start['from']}, step {start['step']}"}
+    if start is None:
+        return {}
+    return {
+        "started_from": f"{start['from']}, step {start['step']}",
+        "transfer": run.facts(FACTS) or None,
+    }
 
 
 def _sizes(run: Run) -> dict[str, Any]:

@@ -26,6 +26,14 @@ from regard.training.journal import Journal
 FORMAT = 2
 """Of the folder; runs of another format are refused."""
 
+TRAIN, VALID, OLD = "train", "valid", "old"
+"""The parts of a run's data; the last is the validation data of the run that it started from."""
+
+_NAMES = {TRAIN: "training", VALID: "validation", OLD: "earlier validation"}
+
+ORIGIN = "origin"
+"""The name of what is known about a run that was made and not trained."""
+
 _OURS = re.compile(r"lock|\.config\.json\..*tmp")  # left by a start that was cut short
 
 
@@ -125,11 +133,22 @@ class Run:
     def tokenizers(self) -> Tokenizers:
         return Tokenizers.load(self.path)
 
+    @property
+    def origin(self) -> Optional[str]:
+        """What a run is that was made and not trained, such as an average of others."""
+        return self.facts(ORIGIN).get("origin")
+
+    def check_trained_here(self, what: str) -> None:
+        """Refuse to do something with a run that was made and has no data or journal."""
+        if self.origin is not None:
+            raise UsageError(f"{self.path} is {self.origin}: {what}.")
+
     def store_folder(self, part: str) -> Path:
         return self.path / "data" / part
 
     def store(self, part: str) -> Store:
-        """The encoded data of a part: train or valid."""
+        """The encoded data of a part: train, valid or old."""
+        self.check_trained_here(f"it has no {_NAMES[part]} data, which this needs")
         return Store.open(self.store_folder(part))
 
     def has_store(self, part: str) -> bool:
@@ -139,9 +158,9 @@ class Run:
             return False
         return True
 
-    def validation_pairs(self, count: Optional[int] = None) -> list[Pair]:
+    def validation_pairs(self, count: Optional[int] = None, part: str = VALID) -> list[Pair]:
         """The first `count` pairs of the validation data, or all of them."""
-        store = self.store("valid")
+        store = self.store(part)
         return store.pairs(np.arange(min(len(store), count or len(store))))
 
     def checkpoints(self, say: Callable[[str], None] = print) -> Checkpoints:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Optional, get_args
 
-from regard.data.doctor import Profile, refuse_swapped
+from regard.data.doctor import refuse_swapped
 from regard.data.line import Pair
 from regard.data.parallel import Parallel, PathLike, check_parallel
 from regard.errors import UsageError
@@ -20,7 +20,7 @@ from regard.processes.cores import cores
 from regard.runs.folder import Run
 from regard.runs.identity import weights_digest
 from regard.runs.load import load_predictor
-from regard.runs.test_set import read_test_set
+from regard.runs.test_set import profile_of, read_test_set
 from regard.search.base import Search
 from regard.search.options import SearchOptions
 
@@ -180,7 +180,7 @@ def tune_judges(
     for each in asked.runs:
         if each.reads == "channel":
             swapped = (Pair(pair.number, pair.target, pair.source) for pair in given.pairs)
-            profile = Profile.from_json(Run.open(each.path).facts("data").get("profile", {}))
+            profile = profile_of(Run.open(each.path))
             refuse_swapped(profile, swapped, f"these pairs, read by the channel {each.path},")
     search = judged_search(experiment, experiment.config.search.changed(beam=beam), judges)
     predictor = load_predictor(experiment, search, workers=cores(), say=say)

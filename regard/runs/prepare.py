@@ -14,14 +14,17 @@ from regard.data.line import Pair
 from regard.data.parallel import Parallel, PathLike
 from regard.data.reread import Reread
 from regard.data.store import Store
+from regard.data.tags import tags_in
 from regard.data.targets import Where
 from regard.data.tokenizers import Tokenizers
 from regard.errors import UsageError
 from regard.messages import counted
 from regard.metrics.table import Writes
 from regard.recipes.config import Config
+from regard.runs.directions import save_directions
 from regard.runs.folder import Run
 from regard.runs.start import Start
+from regard.runs.transfer import copy_validation
 from regard.training.display import Display
 
 Stream = Callable[[], Iterator[Pair]]
@@ -128,11 +131,16 @@ def prepare(
             display.note(note)
         if start is not None:
             facts["start"] = start.copy_to(run, display.note)
+            if not start.part:
+                copy_validation(run, Run.open(start.path))
         # Saved before anything is encoded, so that what is found here later belongs to this data.
         run.save_facts("data", facts)
     _prepare_tokenizers(run, parts.training, tokenizer, display)
     shared = _encode(run, parts, display)
     if not complete:
+        if tokenizer is not None or start is not None:
+            _note_split_tags(run, data.training, display)
+        save_directions(run, data.training.report.directions)
         if shared > 0.01:
             display.note(f"{shared:.0%} of the validation pairs are training pairs as well.")
         sizes = {part: len(run.store(part)) for part in ("train", "valid")}
@@ -143,7 +151,7 @@ def prepare(
 def _prepare_tokenizers(
     run: Run, training: Stream, tokenizer: Optional[PathLike], display: Display
 ) -> None:
-    given = None if tokenizer is None else Tokenizers.given(Path(tokenizer))
+    given = None if tokenizer is None else _given_tokenizers(Path(tokenizer), run.config)
     if run.has_tokenizers():
         if given is not None:
             _check_same_tokenizers(run, given)
@@ -154,13 +162,32 @@ def _prepare_tokenizers(
                 run.config.tokenizer,
                 lambda: (pair.source.text for pair in training() if pair.source.text),
                 lambda: (pair.target.text for pair in training()),
-            )
-        elif run.config.model.tying == "all" and not given.joint:
-            raise UsageError(
-                f"{tokenizer} has a vocabulary for each side: set model.tying=target, or give a "
-                "tokenizer for both."
+                whole=run.config.model.copies,
             )
         given.save(run.path)
+
+
+def _given_tokenizers(path: Path, config: Config) -> Tokenizers:
+    given = Tokenizers.given(path)
+    needing_one = {
+        "model.copying=false": config.model.copies,
+        "model.tying=target": config.model.tying == "all",
+    }
+    if not given.joint and any(needing_one.values()):
+        changes = " and ".join(change for change, needed in needing_one.items() if needed)
+        raise UsageError(
+            f"{path} has a vocabulary for each side: set {changes}, or give a tokenizer for both."
+        )
+    return given.whole() if config.model.copies else given
+
+
+def _note_split_tags(run: Run, training: Reread, display: Display) -> None:
+    """Say which tags a tokenizer that was made for other text does not know."""
+    tags = tags_in(pair.source.text for pair in training)
+    encoded = run.tokenizers().source.encode(tags)
+    split = [tag for tag, ids in zip(tags, encoded, strict=True) if len(ids) > 1]
+    if split:
+        display.note(f"The tokenizer does not know {', '.join(split)}: it reads several pieces.")
 
 
 def _encode(run: Run, parts: Parts, display: Display) -> float:

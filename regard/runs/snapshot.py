@@ -6,6 +6,7 @@ import base64
 import json
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
 from typing import Any, Optional
 
 import numpy as np
@@ -22,6 +23,9 @@ SENTENCES = 4
 MAX_WORDS = 60
 """Words per side; the attention of longer pairs is not kept."""
 
+MAX_PATCHES = 1000
+"""Of a picture; the attention over a larger one is not kept."""
+
 MAX_SLOTS = 256
 """Of a memory; the heads of a larger one are not kept."""
 
@@ -29,28 +33,47 @@ MAX_SLOTS = 256
 def snapshot(predictor: Predictor, pairs: Sequence[Pair], outputs: Sequence[str]) -> dict[str, Any]:
     """Each sentence with its translation so far and the attention between their words."""
     read = [(pair.source, output) for pair, output in zip(pairs, outputs, strict=True)]
+    pictures = _pictures(predictor, pairs)
+    keep = partial(_attention, pictured=any(pictures))
     shown = predictor.model.reads_source
-    found = predictor.attend(read, _attention, None) if shown else [None] * len(pairs)
+    found = predictor.attend(read, keep, None) if shown else [None] * len(pairs)
     return {
         "sentences": [
             {
-                "source": pair.source.text,
+                "source": predictor.shown(pair.source),
                 "reference": pair.target.text,
                 "output": output,
                 "attention": attention,
+                **({"picture": picture} if picture else {}),
             }
-            for pair, output, attention in zip(pairs, outputs, found, strict=True)
+            for pair, output, attention, picture in zip(
+                pairs, outputs, found, pictures, strict=True
+            )
         ]
     }
 
 
-def _attention(attention: Attention, source: Side, target: Side) -> Optional[dict[str, Any]]:
-    """The attention to the source, layer by layer; or else what the heads of a machine read and
-    wrote in its memory, step by step."""
+def _pictures(predictor: Predictor, pairs: Sequence[Pair]) -> list[Optional[dict[str, Any]]]:
+    """Of each source that is a picture, what pages need to show it."""
+    if not predictor.model.reads_source:
+        return [None] * len(pairs)
+    found = map(predictor.picture, predictor.read_sources([pair.source for pair in pairs]))
+    return [None if each is None else each.to_json() for each in found]
+
+
+def _attention(
+    attention: Attention, source: Side, target: Side, pictured: bool = False
+) -> Optional[dict[str, Any]]:
+    """The attention to the source, layer by layer, or what is copied from it; or else what the
+    heads of a machine read and wrote in its memory, step by step."""
+    if pictured:  # the mean of all layers over the patches, token by token
+        layers = [np.mean(attention.cross, axis=0)] if attention.cross else []
+        small = len(source.ids) <= MAX_PATCHES
+        return _packed(layers, target.by_piece(), source.by_piece()) if layers and small else None
     if max(len(source.words), len(target.words)) > MAX_WORDS:
         return None
-    if attention.cross:
-        return _packed(attention.cross, target, source)
+    if to_source := attention.cross or attention.of("copy"):
+        return _packed(to_source, target, source)
     reads, writes = attention.of("reads"), attention.of("writes")
     if not reads or reads[0].shape[2] > MAX_SLOTS:
         return None

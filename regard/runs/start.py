@@ -129,7 +129,8 @@ class Start:
         training = run.config.training
         gentle = f"; learning rate {training.optimizer.rate:g}, full dropout from the beginning"
         say(f"Starting from {self}, step {checkpoint.step:,}{'' if self.part else gentle}.")
-        return {"from": str(self), "step": checkpoint.step, "sha256": digest}
+        whole = {} if self.part else {"whole": True}
+        return {"from": str(self), "step": checkpoint.step, "sha256": digest, **whole}
 
 
 def check_same_start(run: Run, start: Optional[Start]) -> None:

@@ -12,6 +12,7 @@ from regard.data.doctor import Profile, refuse_swapped
 from regard.data.encoding import LineEncoder
 from regard.data.line import Line, Pair, Sides
 from regard.data.parallel import Parallel, PathLike
+from regard.data.tags import without_tags
 from regard.data.targets import CLOSED, refuse_unseen
 from regard.data.text import read_plain
 from regard.errors import UsageError
@@ -45,6 +46,11 @@ class TestSet:
     def texts(self) -> list[tuple[str, str]]:
         return [pair.texts for pair in self.pairs]
 
+    @property
+    def untagged(self) -> list[tuple[str, str]]:
+        """The texts as in their files, whatever tags the run reads."""
+        return [(without_tags(source), target) for source, target in self.texts]
+
     def by_line(self, found: Sequence[T], missing: T) -> list[T]:
         """What was found for each pair, with something for each line that was skipped."""
         complete = [missing] * self.lines
@@ -55,6 +61,7 @@ class TestSet:
 
 def read_test_set(run: Run, data: Optional[Parallel], say: Callable[[str], None]) -> TestSet:
     if not data:
+        run.check_trained_here("it has no validation data; give --source and --target")
         own = run.validation_pairs()
         return TestSet(own, len(own))
     data.refuse_weights()
@@ -64,7 +71,7 @@ def read_test_set(run: Run, data: Optional[Parallel], say: Callable[[str], None]
     for note in pairs.report.sentences():
         say(note)
     writes = run.config.writes
-    refuse_swapped(_profile(run), usable, "these files", writes)
+    refuse_swapped(profile_of(run), usable, "these files", writes)
     if writes in CLOSED:
         rows = LineEncoder(run.tokenizers().target).encode([pair.target for pair in usable])
         targets = [(pair.number, pair.target) for pair in usable]
@@ -99,5 +106,8 @@ def _read_reference(path: Path, given: TestSet) -> list[str]:
     return [line for _, line in found]
 
 
-def _profile(run: Run) -> Profile:
+def profile_of(run: Run) -> Profile:
+    """Of the training data; empty for a run that has none."""
+    if run.origin is not None:
+        return Profile({}, {})
     return Profile.from_json(run.facts("data").get("profile", {}))

@@ -28,6 +28,7 @@ from regard.runs.load import build_model
 from regard.runs.plan import extend_plan, make_plan, plan_processes, save_plan
 from regard.runs.prepare import prepare, read_data
 from regard.runs.start import Start, check_same_start
+from regard.runs.transfer import score_after, score_before
 from regard.runs.validate import Validator
 from regard.training.board import check_log, logged
 from regard.training.display import Display
@@ -70,8 +71,10 @@ def train(
             return _follow(path, ranks, display)
         with ExitStack() as stack:
             with _reporting_failure(ranks):
+                _check_resumable(path)
                 budget, origin = _budget(steps, epochs, minutes), Start.of(start)
                 config = None if more else _config(recipe, origin, path, budget, settings)
+                config = _tagged(config, data)
                 prepared = _prepared(path, config, data, valid, tokenizer, origin, display)
                 experiment = stack.enter_context(prepared)
                 if more:
@@ -192,6 +195,13 @@ def _config(
     return config if budget is None else config.changed(budget=budget)
 
 
+def _tagged(config: Optional[Config], data: Optional[Parallel]) -> Optional[Config]:
+    """With tags of the target language, if the data has columns of languages."""
+    if config is None or config.tokenizer.tags or not (data and data.has_language_columns):
+        return config
+    return override(config, ["tokenizer.tags=target"])
+
+
 def _extend(run: Run, budget: Optional[Budget], other_settings: bool) -> None:
     """Train a finished run longer with the settings it has."""
     if other_settings:
@@ -199,6 +209,14 @@ def _extend(run: Run, budget: Optional[Budget], other_settings: bool) -> None:
     if budget is None:
         raise UsageError("Say how much longer to train: give --minutes, --epochs or --steps.")
     extend_plan(run, budget)
+
+
+def _check_resumable(path: Path) -> None:
+    """Refuse a run that was made and not trained."""
+    if Run.exists(path):
+        Run.open(path).check_trained_here(
+            f"there is nothing to resume; start a new run from it with --from {path}"
+        )
 
 
 def _existing(path: Path, config: Optional[Config], start: Optional[Start]) -> Run:
@@ -213,7 +231,8 @@ def _existing(path: Path, config: Optional[Config], start: Optional[Start]) -> R
 def train_rank(run: Run, ranks: Ranks, display: Display, elapsed: float) -> Run:
     """What each process does with a prepared run; preparing it took `elapsed` seconds."""
     began = time.perf_counter()
-    trainer = _trainer(run, ranks, display, elapsed)
+    score_before(run, ranks, display)
+    trainer = _trainer(run, ranks, display, elapsed + time.perf_counter() - began)
     trainer.progress.elapsed = elapsed + time.perf_counter() - began
     _resume(run, trainer)
     _announce(run, trainer)
@@ -230,6 +249,8 @@ def train_rank(run: Run, ranks: Ranks, display: Display, elapsed: float) -> Run:
     if trainer.signals.number is not None and not progress.finished:
         text = f"Saved at step {progress.step:,}: run the same command to continue."
         raise Interrupted(text, trainer.signals.number)
+    if progress.finished:
+        score_after(run, ranks, display)
     return run
 
 

@@ -17,7 +17,7 @@ from regard.models.base import Model
 from regard.nn.fast.prepare import prepare_for_search
 from regard.predict import Predictor
 from regard.processes.ranks import Ranks
-from regard.runs.folder import Run
+from regard.runs.folder import VALID, Run
 from regard.runs.languages import validation_metrics
 from regard.runs.snapshot import SENTENCES, save_snapshot, snapshot
 from regard.terminal import Count
@@ -33,18 +33,23 @@ class Validator:
 
     All processes share the work. It is a generator that yields after each piece of it and before
     the processes exchange anything, so that training can stop there; sent True, it translates no
-    more lines. What becomes of the very first lines is kept, for `regard watch`.
+    more lines. What becomes of the very first lines is kept, for `regard watch`, unless a `part` of
+    the data is named.
     """
 
-    def __init__(self, run: Run, sides: Tokenizers, display: Display, ranks: Ranks) -> None:
+    def __init__(
+        self, run: Run, sides: Tokenizers, display: Display, ranks: Ranks, part: str = ""
+    ) -> None:
         self.run = run
+        self.part = part or VALID
+        self.keeps = not part
         self.sides = sides
         self.display = display
         self.ranks = ranks
         self.metric = run.config.metric
         self.metrics = validation_metrics(run)
         wanted = SENTENCES if self.metric == LOSS else run.config.training.validation_lines
-        self.pairs = run.validation_pairs(wanted)
+        self.pairs = run.validation_pairs(wanted, self.part)
         self.references = [pair.target.text for pair in self.pairs]
         check_applies(self.metric, self.references)
         if not run.config.reads_source:  # the first words are what it continues
@@ -63,7 +68,7 @@ class Validator:
             length_limit=config.length_limit,
             annotations=config.annotations,
         )
-        work = len(self.run.store("valid")) + len(self.pairs[:lines])
+        work = len(self.run.store(self.part)) + len(self.pairs[:lines])
         with self.display.validating(work) as count:
             loss = yield from self._loss(model, count)
             outputs = yield from self._outputs(predictor, lines, count)
@@ -71,16 +76,17 @@ class Validator:
         if self.ranks.first:
             if self.metric != LOSS:
                 scores[self.metric] = self._score(outputs)
-            first = self.pairs[:SENTENCES], outputs[:SENTENCES]
-            with suppress(OSError):  # a full disk is reported when a checkpoint is saved
-                save_snapshot(self.run, step, snapshot(predictor, *first))
+            if self.keeps:
+                first = self.pairs[:SENTENCES], outputs[:SENTENCES]
+                with suppress(OSError):  # a full disk is reported when a checkpoint is saved
+                    save_snapshot(self.run, step, snapshot(predictor, *first))
         yield
         return Validation(scores, len(outputs))
 
     def _loss(self, model: Model, count: Count) -> Generator[None, bool, float]:
         """-log p per target token."""
         nll, tokens = 0.0, 0
-        batches = by_length(self.run.store("valid"), self.run.config.batch.tokens)
+        batches = by_length(self.run.store(self.part), self.run.config.batch.tokens)
         for index, batch in enumerate(batches):
             if index % self.ranks.size == self.ranks.rank:
                 loss = model(batch)

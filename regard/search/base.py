@@ -6,13 +6,13 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import ClassVar, Optional
+from typing import ClassVar, Literal, Optional
 
 from pydantic import Field
 from torch import Tensor
 
 from regard.config import Settings
-from regard.data.batch import BOS, UNKNOWN, Padded
+from regard.data.batch import BOS, EOS, UNKNOWN, Padded
 from regard.nn.state import State
 
 Step = Callable[[Tensor, State], tuple[Tensor, State]]
@@ -21,6 +21,10 @@ Step = Callable[[Tensor, State], tuple[Tensor, State]]
 Observer = Callable[[Tensor, Tensor], None]
 """Called after each step with the live hypotheses: their tokens (B, copies, 1 + length), BOS first,
 and the log-probability of each so far (B, copies)."""
+
+
+Visits = Literal["any", "once", "all"]
+"""How often a target may contain each index: any number of times, at most once, or exactly once."""
 
 
 @dataclass(frozen=True)
@@ -47,6 +51,12 @@ class Search(Settings, ABC):
         ge=1,
         le=1_000_000,
         description="Target pieces allowed on top of that; the end counts as one.",
+    )
+
+    visits: Visits = Field(
+        default="any",
+        description="For models that write indices: each any number of times, at most once, or all "
+        "of them once.",
     )
 
     def limits(self, lengths: Tensor) -> Tensor:
@@ -92,22 +102,31 @@ class Search(Settings, ABC):
         return self
 
 
-def rule_out(scores: Tensor, forced: Optional[Tensor]) -> None:
-    """Write -inf into scores (R, V) for the tokens that no target contains and, in rows whose
-    token is forced (R,), for all others; -1 forces none."""
+def rule_out(
+    scores: Tensor, forced: Optional[Tensor], written: Tensor, visits: Visits = "any"
+) -> None:
+    """Write -inf into scores (R, V) for the tokens that no target contains, for those that may not
+    follow what was written (R, length) and, in rows whose token is forced (R,), for all others;
+    -1 forces none."""
     if forced is None:
-        _rule_out_reserved(scores)
+        _rule_out(scores, written, visits)
         return
     rows = (forced >= 0).nonzero()[:, 0]
     kept = scores[rows, forced[rows]]
-    _rule_out_reserved(scores)
+    _rule_out(scores, written, visits)
     scores[rows] = -math.inf
     scores[rows, forced[rows]] = kept
 
 
-def _rule_out_reserved(scores: Tensor) -> None:
+def _rule_out(scores: Tensor, written: Tensor, visits: Visits) -> None:
     scores[:, : BOS + 1] = -math.inf  # PAD comes before BOS; faster than a list of columns
     scores[:, UNKNOWN] = -math.inf
+    if visits != "any":
+        indices = written.masked_fill(written == EOS, BOS)  # a target that has ended stays so
+        scores.scatter_(1, indices, -math.inf)
+    if visits == "all":  # what is not a source word has no probability to begin with
+        remaining = (scores[:, UNKNOWN + 1 :] > -math.inf).any(dim=1)
+        scores[:, EOS].masked_fill_(remaining, -math.inf)
 
 
 def forced_tokens(prefix: Optional[Padded], position: int, copies: int) -> Optional[Tensor]:

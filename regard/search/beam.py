@@ -96,7 +96,9 @@ class Beam(Search):
         """One more token for every hypothesis: the best continue, those that end are done."""
         sentences, copies = live.totals.shape
         forced = forced_tokens(live.prefix, live.length, copies)
-        scores, maxima = prepare_scores(scores, forced, self._gives_probabilities)
+        scores, maxima = prepare_scores(
+            scores, forced, self._gives_probabilities, live.tokens.flatten(0, 1), self.visits
+        )
         ending = scores[:, EOS].view(sentences, copies) + live.totals
         totals, parents, tokens = best_continuations(scores, maxima, live.totals, self.beam)
         totals.masked_fill_((live.limits == live.length + 1)[:, None], -math.inf)
@@ -134,6 +136,8 @@ class Beam(Search):
     def _drop_finished(self, state: State, live: _Live) -> tuple[State, _Live]:
         """Sentences with enough finished hypotheses leave the batch."""
         staying = (live.finished < (self.finished or self.beam)) & (live.limits > live.length)
+        if self.visits != "any":  # once every index was written, nothing can follow
+            staying &= live.totals.isfinite().any(dim=1)
         if bool(staying.all()):
             return state, live
         rows = staying.nonzero()[:, 0]

@@ -14,7 +14,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from regard.data.batch import EOS
-from regard.search.base import rule_out
+from regard.search.base import Visits, rule_out
 
 BLOCK = 64
 FIRST = EOS + 1
@@ -22,13 +22,18 @@ FIRST = EOS + 1
 
 
 def prepare_scores(
-    scores: Tensor, forced: Optional[Tensor], normalised: bool
+    scores: Tensor,
+    forced: Optional[Tensor],
+    normalised: bool,
+    written: Tensor,
+    visits: Visits = "any",
 ) -> tuple[Tensor, Tensor]:
-    """Scores (R, V) with -inf for what may not follow (see `rule_out`), as log-probabilities if
-    they are to be normalised; and the highest score of each block (R, blocks)."""
+    """Scores (R, V) with -inf for what may not follow what was written (R, length) (see
+    `rule_out`), as log-probabilities if they are to be normalised; and the highest score of each
+    block (R, blocks)."""
     if normalised:
         scores = scores.log_softmax(dim=1)
-    rule_out(scores, forced)
+    rule_out(scores, forced, written, visits)
     return scores, _block_maxima(scores)
 
 

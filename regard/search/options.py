@@ -46,6 +46,7 @@ class SearchOptions:
         values = {
             "max_length_ratio": configured.max_length_ratio,
             "max_length_extra": configured.max_length_extra,
+            "visits": configured.visits,
             "best": self.best,
             **{name: value for name, value in asked.items() if value is not None},
         }

@@ -51,7 +51,7 @@ class Sample(Search):
             length = tokens.shape[1]
             scores, state = step(tokens[:, -1:], state)
             logs = scores.log_softmax(dim=1)
-            rule_out(logs, forced_tokens(prefix, length - 1, self.best))
+            rule_out(logs, forced_tokens(prefix, length - 1, self.best), tokens, self.visits)
             drawn = self._draw(logs, generator)
             drawn = drawn.masked_fill((ended | (limits == length))[:, None], EOS)
             totals += logs.gather(1, drawn)[:, 0].masked_fill(ended, 0.0)

@@ -144,6 +144,10 @@ class Checkpoints:
             self.say(f"{error} Using the latest checkpoint.")
             return latest
 
+    def last(self, count: int) -> list[Checkpoint]:
+        """The newest `count` checkpoints, oldest first; each must be intact."""
+        return [self._open(step) for step in self.steps()[-count:]]
+
     def _open(self, step: int) -> Checkpoint:
         folder = self.folder / f"step-{step}"
         try:

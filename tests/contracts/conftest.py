@@ -14,7 +14,7 @@ import pytest
 import torch
 from pydantic import ValidationError
 
-from regard.data.batch import Batch
+from regard.data.batch import UNKNOWN, Batch
 from regard.models import Architecture
 from regard.models.base import EncoderDecoder, Family, Model
 from regard.models.example import EXAMPLE_SIZES
@@ -70,6 +70,14 @@ def autoregressive(request: pytest.FixtureRequest) -> Family:
 def model(config: Family) -> Model:
     torch.manual_seed(0)
     return config.build(*EXAMPLE_SIZES).eval()
+
+
+@pytest.fixture
+def choices(config: Family, batch: Batch) -> int:
+    """How many target ids there are: where they are indices, as many as the source needs."""
+    if config.writes != "indices":
+        return EXAMPLE_SIZES[1]
+    return UNKNOWN + batch.source.values.shape[1]  # its words, without EOS
 
 
 @pytest.fixture

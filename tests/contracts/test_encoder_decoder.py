@@ -9,13 +9,11 @@ import torch
 from torch import Tensor
 
 from regard.data.batch import BOS, EOS, UNKNOWN, Batch, Padded
+from regard.errors import UsageError
 from regard.models.base import EncoderDecoder, Family, shift_right
-from regard.models.example import EXAMPLE_SIZES
 from regard.models.turing import TuringConfig
 from regard.nn.state import each
 from regard.search.beam import Beam
-
-TARGETS = EXAMPLE_SIZES[1]
 
 
 @pytest.fixture
@@ -44,8 +42,8 @@ def close(first: Tensor, second: Tensor) -> None:
 
 
 @torch.no_grad()
-def test_every_target_has_a_score(model: EncoderDecoder, batch: Batch) -> None:
-    assert scores_of(model, batch).shape[-1] == TARGETS
+def test_every_target_has_a_score(model: EncoderDecoder, batch: Batch, choices: int) -> None:
+    assert scores_of(model, batch).shape[-1] == choices
 
 
 @torch.no_grad()
@@ -62,10 +60,10 @@ def test_one_pass_equals_prefix_then_rest(model: EncoderDecoder, batch: Batch) -
 
 @torch.no_grad()
 def test_a_later_token_changes_nothing_before_it(
-    config: Family, model: EncoderDecoder, batch: Batch
+    config: Family, model: EncoderDecoder, batch: Batch, choices: int
 ) -> None:
     changed = batch.target.values.clone()
-    changed[:, 3] = (changed[:, 3] + 1) % TARGETS
+    changed[:, 3] = (changed[:, 3] + 1) % choices
     other = Batch(batch.source, replace(batch.target, values=changed))
     before, after = scores_of(model, batch), scores_of(model, other)
     close(before[:, :4], after[:, :4])
@@ -74,9 +72,11 @@ def test_a_later_token_changes_nothing_before_it(
 
 
 @torch.no_grad()
-def test_select_then_step_equals_step_then_index(model: EncoderDecoder, batch: Batch) -> None:
+def test_select_then_step_equals_step_then_index(
+    model: EncoderDecoder, batch: Batch, choices: int
+) -> None:
     state = model.start(batch.source).spread(2)
-    tokens = torch.randint(4, TARGETS, (6, 3), generator=torch.Generator().manual_seed(3))
+    tokens = torch.randint(4, choices, (6, 3), generator=torch.Generator().manual_seed(3))
     _, state = model.step(tokens, state)
     rows = torch.tensor([1, 0, 2, 2, 5, 4])  # hypotheses stay with their sentence
     following = torch.arange(4, 10)[:, None]
@@ -107,9 +107,9 @@ def test_spread_copies_are_equal_and_the_source_is_not_copied(
 
 
 @torch.no_grad()
-def test_sentences_can_leave(model: EncoderDecoder, batch: Batch) -> None:
+def test_sentences_can_leave(model: EncoderDecoder, batch: Batch, choices: int) -> None:
     state = model.start(batch.source).spread(2)
-    tokens = torch.randint(4, TARGETS, (6, 2), generator=torch.Generator().manual_seed(3))
+    tokens = torch.randint(4, choices, (6, 2), generator=torch.Generator().manual_seed(3))
     _, state = model.step(tokens, state)
     everyone, _ = model.step(torch.full((6, 1), 7), state)
     staying, _ = model.step(torch.full((4, 1), 7), state.keep(torch.tensor([0, 2])))
@@ -129,8 +129,11 @@ def test_state_keeps_its_types(model: EncoderDecoder, batch: Batch) -> None:
 
 
 @torch.no_grad()
-def test_targets_begin_with_their_prefix(model: EncoderDecoder, batch: Batch) -> None:
-    prefix = Padded.of([[9, 8], [], [4]])
+def test_targets_begin_with_their_prefix(
+    config: Family, model: EncoderDecoder, batch: Batch
+) -> None:
+    # the first source word is the only one that every line has
+    prefix = Padded.of([[4, 4] if config.writes == "indices" else [9, 8], [], [4]])
     for row, (best,) in enumerate(model.generate(batch.source, Beam(beam=2), prefix)):
         start = prefix.values[row, : int(prefix.lengths[row])].tolist()
         assert list(best.tokens[: len(start)]) == start
@@ -144,7 +147,10 @@ def test_a_narrowed_model_reads_indices_of_its_choices(model: EncoderDecoder, ba
     choices = torch.tensor([*range(UNKNOWN + 1), 5, 9, 14])
     tokens = torch.tensor([[BOS, 5], [BOS, 14], [BOS, 9]])
     ids = torch.searchsorted(choices, tokens)
-    narrowed = model.narrowed(choices)
+    try:
+        narrowed = model.narrowed(choices)
+    except UsageError as refused:
+        pytest.skip(str(refused))
     hidden, _ = model.decoder(tokens, model.start(batch.source))
     same, state = narrowed.decoder(ids, narrowed.start(batch.source))
     close(hidden, same)

@@ -50,14 +50,14 @@ def test_an_example_is_what_the_family_reads(config: Family, batch: Batch) -> No
 
 
 def test_choices_are_distributions_that_give_the_log_probabilities(
-    model: Model, batch: Batch
+    model: Model, batch: Batch, choices: int
 ) -> None:
-    choices = model.choices(batch)
-    if choices is None:
+    logs = model.choices(batch)
+    if logs is None:
         pytest.skip("this model has no distribution over a vocabulary")
-    assert choices.shape == (*batch.target.values.shape, TARGETS)
-    close(choices.exp().sum(dim=-1), torch.ones(choices.shape[:-1]))
-    chosen = choices.gather(2, batch.target.values[:, :, None])[:, :, 0]
+    assert logs.shape == (*batch.target.values.shape, choices)
+    close(logs.exp().sum(dim=-1), torch.ones(logs.shape[:-1]))
+    chosen = logs.gather(2, batch.target.values[:, :, None])[:, :, 0]
     close(model.log_probabilities(batch), chosen.masked_fill(~batch.target.mask, 0.0))
 
 

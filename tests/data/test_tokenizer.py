@@ -497,3 +497,16 @@ def test_only_the_beginning_of_a_very_long_line_is_learned_from(kind: Any) -> No
     assert any("ab" in piece for piece in pieces)
     assert not any("zz" in piece for piece in pieces)
     assert tokenizer.decode(tokenizer.encode([long])[0]) == long
+
+
+@pytest.mark.parametrize("kind", ["bpe", "word"])
+def test_a_model_that_copies_has_all_ids_of_a_joint_vocabulary(kind: str, tmp_path: Path) -> None:
+    chosen = check(TokenizerSettings, {"kind": kind, "vocabulary": 420})
+    sides = Tokenizers.train(chosen, lambda: SOURCES, lambda: TARGETS, whole=True)
+    assert sides.target.size == sides.source.size > joint_tokenizers(kind).target.size
+    assert sides.target.encode(SOURCES) == sides.source.encode(SOURCES)
+    sides.save(tmp_path)
+    assert Tokenizers.load(tmp_path).digest() == sides.digest()
+    widened = joint_tokenizers(kind).whole()
+    assert widened.joint
+    assert widened.target.size == widened.source.size == sides.source.size

@@ -12,6 +12,9 @@ import typer
 from fences import DOCS, ROOT, VERB_PAGES, commands, prose
 
 from regard.cli import app
+from regard.config import override
+from regard.corpora.registry import CORPORA
+from regard.recipes import find_recipe
 
 VERBS: dict[str, Any] = typer.main.get_command(app).commands  # type: ignore[attr-defined]
 PAGES = sorted([ROOT / "README.md", ROOT / "CONTRIBUTING.md", *DOCS.rglob("*.md")])
@@ -40,6 +43,16 @@ def test_every_command_can_be_parsed(page: Path) -> None:
         VERBS[verb].make_context(verb, arguments)
     if page in VERB_PAGES:
         assert page.stem in {words[0] for words in commands_of_regard(page)}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_every_recipe_setting_and_corpus_exists(page: Path) -> None:
+    for verb, *arguments in commands_of_regard(page):
+        given = VERBS[verb].make_context(verb, arguments).params
+        if verb == "corpus":
+            assert given["name"] in CORPORA
+        elif verb == "train" and given["recipe"]:
+            override(find_recipe(given["recipe"]), given["settings"] or ())
 
 
 @pytest.mark.parametrize("page", VERB_PAGES, ids=lambda page: page.stem)

@@ -56,8 +56,10 @@ def test_every_family_can_be_looked_at(config: Any) -> None:
     line = line_for(predictor)
     found = look(predictor, line)
     sides = {"cross": (found.target, found.source), "encoder": (found.source, found.source)}
-    for kind in ("cross", "encoder", "decoder"):
-        looking, looked_at = sides.get(kind, (found.read, found.read))
+    assert (found.read is not None) == predictor.model.reads_target
+    if found.read is not None:
+        sides["decoder"] = (found.read, found.read)
+    for kind, (looking, looked_at) in sides.items():
         for layer in found.layers.of(kind):
             assert layer.shape[1:] == (len(looking.ids), len(looked_at.ids))
             if (layer >= 0).all():  # there is a kind whose weights have any sign
@@ -163,6 +165,7 @@ def test_a_given_target_is_read_instead_of_searched_for() -> None:
     assert found.given
     assert found.search_tree == ()
     assert found.target.words == ("ANT", "BEE", "</s>")
+    assert found.read is not None
     assert found.read.words == ("<s>", "ANT", "BEE")
     assert found.attention("cross").shape == (3, 6)
 

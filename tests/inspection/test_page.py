@@ -125,6 +125,7 @@ def test_the_page_opens_on_the_heads_that_align(shown: Shown, found: Look) -> No
     assert shown.picked() == ["1.1", "2.2"]
     assert shown.pressed("preset") == ["aligning"]
     assert shown.pressed("moment") == ["read"]
+    assert found.read is not None
     assert [each.text for each in shown.all(".down .name")] == list(found.read.words)
     assert [each.text for each in shown.all(".legend > span")][:2] == ["1.1", "2.2"]
 

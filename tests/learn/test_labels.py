@@ -63,7 +63,7 @@ CASES = [
     ("tagger_rnn", neighbours, ["model.width=32", "model.layers=1"]),
     ("classifier", majority, ATTENTION),
     ("hierarchical", marked, ["model.width=32", "model.token_dropout=0", "batch.tokens=2048"]),
-    ("entity", story, ["model.width=32", "model.slots=6"]),
+    ("entity", story, ["model.width=64", "model.slots=12"]),
 ]
 
 

@@ -16,7 +16,7 @@ from regard.models import Architecture
 
 LETTERS = "abcdefghijklmnop"
 ALL = [member.model_fields["kind"].default for member in get_args(get_args(Architecture)[0])]
-OTHERS = ("language", "tagger", "classifier", "hierarchical", "entity")
+OTHERS = ("language", "tagger", "classifier", "hierarchical", "entity", "spatial")
 KINDS = [kind for kind in ALL if kind not in OTHERS]  # these have tests of their own
 WHOLE = ["model.kernel=17", "model.cycle=1", "model.stretch=1", "model.extra=0"]
 """Each convolution sees a whole line, and no place after it."""

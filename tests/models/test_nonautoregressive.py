@@ -16,9 +16,10 @@ from toy import some_lines, write_lines
 
 import regard
 from regard.cli import main
-from regard.data.annotations import UNKNOWN_FERTILITY, Fertility, source_words
+from regard.data.annotations import UNKNOWN_FERTILITY, Fertility
 from regard.data.batch import EOS, Batch, Padded
 from regard.data.line import Line
+from regard.data.links import source_words
 from regard.errors import UsageError
 from regard.models.example import EXAMPLE_SIZES
 from regard.models.fertilities import best_fertilities, copied_positions

@@ -13,7 +13,7 @@ from torch import Tensor
 
 from regard.data.batch import BOS, EOS, PAD, UNKNOWN, Padded
 from regard.nn.state import State
-from regard.search.base import Hypothesis, Search, Step
+from regard.search.base import Hypothesis, Search, Step, Visits
 from regard.search.beam import Beam
 from regard.search.best import best_continuations, prepare_scores
 from regard.search.sample import Sample, filter_top
@@ -73,6 +73,38 @@ def exhaustive(seed: int, sentence: int, limit: int, penalty: float) -> list[Hyp
             total = log_probability(seed, sentence, tokens)
             found.append(Hypothesis(tokens, total / (length + 1) ** penalty, total))
     return sorted(found, key=lambda each: -each.score)
+
+
+@pytest.mark.parametrize("visits", ["once", "all"])
+@pytest.mark.parametrize("seed", range(3))
+def test_a_wide_beam_equals_exhaustive_search_over_indices(seed: int, visits: Visits) -> None:
+    every = exhaustive(seed, 0, len(WORDS) + 1, penalty=0.0)
+    fewest = len(WORDS) if visits == "all" else 0
+    allowed = [each for each in every if fewest <= len(each.tokens) == len(set(each.tokens))]
+    search = Beam(beam=64, best=64, length_penalty=0.0, visits=visits)
+    (found,) = find(search, seed, [20])
+    assert [each.tokens for each in found] == [each.tokens for each in allowed]
+    assert [each.score for each in found] == pytest.approx([each.score for each in allowed])
+    (greedy,) = find(search.quick(), seed, [20])
+    assert greedy[0].tokens in {each.tokens for each in allowed}
+
+
+@pytest.mark.parametrize("visits", ["once", "all"])
+def test_samples_keep_to_the_rule(visits: Visits) -> None:
+    lengths = set()
+    for best in find(Sample(best=30, visits=visits, seed=3), 1, [20, 20]):
+        for each in best:
+            assert len(set(each.tokens)) == len(each.tokens)
+            assert math.isfinite(each.log_probability)
+            lengths.add(len(each.tokens))
+    assert lengths == ({len(WORDS)} if visits == "all" else set(range(len(WORDS) + 1)))
+
+
+def test_a_prefix_may_break_the_rule() -> None:
+    """What was asked for is written, and the rule holds for the rest."""
+    (found,) = find(Beam(beam=3, visits="all"), 1, [20], Padded.of([[4, 4]]))
+    assert found[0].tokens[:2] == (4, 4)
+    assert sorted(found[0].tokens[2:]) == [5, 6]
 
 
 @pytest.mark.parametrize("penalty", [0.0, 0.6, 1.0])
@@ -239,7 +271,8 @@ def test_the_best_continuations_are_those_of_the_whole_vocabulary(
     logs = (logs + before.view(-1, 1)).view(2, -1)
     expected = logs.topk(min(count, logs.shape[1]), dim=1)
 
-    prepared = prepare_scores(scores, forced, normalised)
+    written = torch.full((len(scores), 1), BOS)
+    prepared = prepare_scores(scores, forced, normalised, written)
     totals, hypotheses, tokens = best_continuations(*prepared, before, count)
     assert totals.shape == hypotheses.shape == tokens.shape == (2, count)
     torch.testing.assert_close(totals[:, : expected.values.shape[1]], expected.values)

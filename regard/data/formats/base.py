@@ -8,6 +8,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple, Optional, Union
 
+from regard.data.languages import Languages
 from regard.data.reading import Reading
 from regard.data.text import Content
 from regard.errors import UsageError
@@ -17,32 +18,51 @@ _SHOWN = 20
 
 
 class Record(NamedTuple):
-    """The sides of a pair as its file has them, and the line on which it begins."""
+    """The sides of a pair as its file has them, and the line on which it begins; their languages,
+    if there are columns of them."""
 
     line: int
     source: Content
     target: Content
+    languages: Optional[Languages] = None
 
 
 class Columns(NamedTuple):
-    """Which two columns, keys or languages of a file are source and target."""
+    """Which two columns, keys or languages of a file are source and target, and which two columns
+    or keys have their languages, if any do."""
 
     source: str
     target: str
+    source_language: str = ""
+    target_language: str = ""
 
     @staticmethod
     def of(given: Union[str, Sequence[str]], option: str = "columns") -> Columns:
-        """From text such as `en,sv`, or from two names."""
+        """From text such as `en,sv`, or from two names; or from four."""
         names = given.split(",") if isinstance(given, str) else list(given)
         names = [name.strip() for name in names]
-        if len(names) != 2 or not all(names) or names[0] == names[1]:
+        if len(names) not in (2, 4) or not all(names) or len(set(names)) < len(names):
             raise UsageError(
-                f"--{option} needs two different names with a comma between them, such as en,sv."
+                f"--{option} needs two different names with a comma between them, such as en,sv, "
+                "or four: source, target, source language and target language."
             )
         return Columns(*names)
 
+    @property
+    def sides(self) -> tuple[str, str]:
+        return self.source, self.target
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Those that were given: two, or four."""
+        return tuple(name for name in self if name)
+
+    @property
+    def has_languages(self) -> bool:
+        return bool(self.target_language)
+
     def __str__(self) -> str:
-        return ",".join(self)
+        return ",".join(self.names)
 
 
 class Format(ABC):
@@ -62,6 +82,14 @@ class Format(ABC):
             return text
         self.reading.note(f"{self.reading.path} has line breaks inside texts: they became spaces.")
         return _BREAK.sub(" ", text)
+
+
+def languages_at(where: str, source: str, target: str) -> Languages:
+    """From the texts of their columns; what is not the tag of a language is refused."""
+    try:
+        return Languages.of(source, target)
+    except UsageError as problem:
+        raise UsageError(f"{where}: {problem}") from None
 
 
 def listed(names: Sequence[str]) -> str:

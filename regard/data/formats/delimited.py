@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Optional
 
-from regard.data.formats.base import Columns, Format, Record, listed
+from regard.data.formats.base import Columns, Format, Record, languages_at, listed
 from regard.data.text import Bad, text_lines, usable
 from regard.errors import UsageError
 from regard.messages import counted
@@ -20,19 +20,19 @@ _DELIMITERS = ",;\t"
 
 @dataclass(frozen=True)
 class _Chosen:
-    """Where source and target are in a row, and how many columns every row has."""
+    """Where source, target and perhaps their languages are in a row, and how many columns every
+    row has."""
 
-    source: int
-    target: int
+    indices: tuple[int, ...]
     width: int
 
-    def sides(self, cells: list[str], where: str) -> tuple[str, str]:
+    def cells(self, cells: list[str], where: str) -> list[str]:
         if len(cells) != self.width:
             raise UsageError(
                 f"{where} has {counted(len(cells), 'column')}, but the first row has {self.width}: "
                 "give every row the same number of columns."
             )
-        return cells[self.source], cells[self.target]
+        return [cells[index] for index in self.indices]
 
 
 def _choose(columns: Columns, first: list[str], where: str) -> _Chosen:
@@ -49,7 +49,7 @@ def _choose(columns: Columns, first: list[str], where: str) -> _Chosen:
             f"with --columns, by name or by number from 1 to {len(names)}."
         )
 
-    return _Chosen(index(columns.source), index(columns.target), len(names))
+    return _Chosen(tuple(map(index, columns.names)), len(names))
 
 
 class Tsv(Format):
@@ -70,18 +70,19 @@ class Tsv(Format):
                 chosen = self._chosen(cells, where)
                 if self._has_header:
                     continue
-            source, target = chosen.sides(cells, where)
-            yield Record(number, usable(source), usable(target))
+            source, target, *languages = chosen.cells(cells, where)
+            known = languages_at(where, *languages) if languages else None
+            yield Record(number, usable(source), usable(target), known)
 
     @property
     def _has_header(self) -> bool:
-        return self.columns is not None and not all(name.isdecimal() for name in self.columns)
+        return self.columns is not None and not all(name.isdecimal() for name in self.columns.names)
 
     def _chosen(self, first: list[str], where: str) -> _Chosen:
         if self.columns is not None:
             return _choose(self.columns, first, where)
         if len(first) == 2:
-            return _Chosen(0, 1, 2)
+            return _Chosen((0, 1), 2)
         raise UsageError(
             f"{where} has {counted(len(first), 'column')}: write source and target with one tab "
             "between them, or choose two columns, such as --columns 1,2."
@@ -104,8 +105,10 @@ class Csv(Format):
             if not cells:
                 yield Record(line, Bad.EMPTY, Bad.EMPTY)
                 continue
-            source, target = map(self.joined, chosen.sides(cells, self.reading.at(line)))
-            yield Record(line, usable(source), usable(target))
+            where = self.reading.at(line)
+            source, target, *languages = map(self.joined, chosen.cells(cells, where))
+            known = languages_at(where, *languages) if languages else None
+            yield Record(line, usable(source), usable(target), known)
 
     def _chosen(self, header: list[str]) -> _Chosen:
         if self.columns is not None:
@@ -118,7 +121,7 @@ class Csv(Format):
         self.reading.note(
             f"The first row of {self.reading.path} was read as its header ({listed(header)})."
         )
-        return _Chosen(0, 1, 2)
+        return _Chosen((0, 1), 2)
 
     def _rows(self, stream: io.BufferedReader) -> Iterator[tuple[int, list[str]]]:
         """Each row with the line on which it begins."""

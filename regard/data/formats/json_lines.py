@@ -8,7 +8,8 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any, Optional
 
-from regard.data.formats.base import Columns, Format, Record, listed
+from regard.data.formats.base import Columns, Format, Record, languages_at, listed
+from regard.data.languages import Languages
 from regard.data.text import Bad, Content, text_lines, usable
 from regard.errors import UsageError
 
@@ -28,8 +29,8 @@ class JsonLines(Format):
             where = self.reading.at(number)
             found = _parse(line, where)
             columns = columns or self._two_texts(found, where)
-            source, target = (self._side(found, key, where) for key in columns)
-            yield Record(number, source, target)
+            source, target = (self._side(found, key, where) for key in columns.sides)
+            yield Record(number, source, target, self._languages(found, columns, where))
 
     def _two_texts(self, found: Mapping[str, Any], where: str) -> Columns:
         """Without a choice: the only two texts of the first object, in their order."""
@@ -43,6 +44,18 @@ class JsonLines(Format):
             f"Read {keys[0]} as the source and {keys[1]} as the target of {self.reading.path}."
         )
         return Columns(*keys)
+
+    def _languages(
+        self, found: Mapping[str, Any], columns: Columns, where: str
+    ) -> Optional[Languages]:
+        if not columns.has_languages:
+            return None
+        keys = (columns.source_language, columns.target_language)
+        source, target = (self._side(found, key, where) for key in keys)
+        for key, text in zip(keys, (source, target), strict=True):
+            if isinstance(text, Bad):
+                raise UsageError(f"{where} has no language as its '{key}': give a tag such as en.")
+        return languages_at(where, str(source), str(target))
 
     def _side(self, found: Mapping[str, Any], key: str, where: str) -> Content:
         try:

@@ -35,6 +35,11 @@ class Markup(Format):
 
     def __init__(self, reading: Reading, columns: Optional[Columns]) -> None:
         super().__init__(reading, columns)
+        if columns is not None and columns.has_languages:
+            raise UsageError(
+                f"{reading.path} has no columns of languages: choose two languages, such as "
+                f"--columns en,sv, or write the pairs as TSV, CSV or JSON lines."
+            )
         self.found: list[Record] = []
         self.languages = dict[str, None]()
         self._path: list[str] = []  # the elements around the parser

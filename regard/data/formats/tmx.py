@@ -74,7 +74,7 @@ class Tmx(Markup):
         if self._chosen is None:
             return
         for tag in self._texts:
-            if not any(is_language(each, tag) for each in self._chosen):
+            if not any(is_language(each, tag) for each in self._chosen.sides):
                 raise UsageError(
                     f"{self.reading.at(self._line)} has {tag or 'no language'} beside "
                     f"{self._chosen.source} and {self._chosen.target}: choose two languages, such "
@@ -83,7 +83,7 @@ class Tmx(Markup):
 
     def finish(self) -> None:
         if not self._complete:
-            wanted = " and ".join(self._chosen) if self._chosen else "two languages"
+            wanted = " and ".join(self._chosen.sides) if self._chosen else "two languages"
             raise UsageError(
                 f"{self.reading.path} has no unit in {wanted}: its languages are "
                 f"{listed(sorted(self.languages)) or 'none'}."

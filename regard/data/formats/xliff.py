@@ -72,7 +72,7 @@ class Xliff(Markup):
     def finish(self) -> None:
         if not self._complete:
             names = [name for name in self.languages if name]
-            wanted = f"in {' and '.join(self.columns)}" if self.columns else "with a target"
+            wanted = f"in {' and '.join(self.columns.sides)}" if self.columns else "with a target"
             raise UsageError(
                 f"{self.reading.path} has no segment {wanted}: its languages are "
                 f"{listed(sorted(names)) or 'none'}."

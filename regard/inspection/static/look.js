@@ -68,7 +68,7 @@ const state = {
       tokens: () => tokensPanel(look),
       vectors: () => vectorsPanel(look),
     };
-    document.title = `${payload.title}: ${look.text.slice(0, 60)}`;
+    document.title = `${payload.title}: ${look.title.slice(0, 60)}`;
     document.body.classList.toggle("long", look.sides.target.words.length > 60);
     const key = document.activeElement && document.activeElement.dataset.key;
     header.show(look);
@@ -131,7 +131,7 @@ class Header {
   }
 
   title(look, number) {
-    return `${number + 1}. ${look.text.slice(0, 60)}`;
+    return `${number + 1}. ${look.title.slice(0, 60)}`;
   }
 
   replace(look) {
@@ -141,12 +141,19 @@ class Header {
   }
 
   show(look) {
-    this.sentence.replaceChildren(named("bdi", look.text));
+    this.sentence.replaceChildren(...sourceText(look));
     const begun = look.prefix && look.translation.startsWith(look.prefix) ? look.prefix : "";
     this.translation.replaceChildren(named("u", begun), look.translation.slice(begun.length));
     const origin = look.given ? "given target" : look.prefix ? "found by search, with its beginning given" : "found by search";
     this.facts.textContent = `${origin}, log p ${look.log.toFixed(3)}, ${look.written.length} tokens`;
   }
+}
+
+/* The source; what the model found for its words, such as their fertilities, is above them. */
+function sourceText(look) {
+  const { above } = look.sides.source;
+  if (!above.length) return [named("bdi", look.title)];
+  return above.flatMap(([word, value]) => [make("ruby", {}, named("bdi", word), named("rt", value)), " "]);
 }
 
 let resized = null;

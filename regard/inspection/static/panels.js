@@ -49,14 +49,28 @@ function linesAndMap(series, linked, links, titles, width, pointer, label) {
 
 /* Kinds between words; what others attend to, such as the slots of a memory, has numbers, so that there
    is a map alone. */
-const BETWEEN_WORDS = ["cross", "encoder", "decoder"];
-const VERBS = { reads: "reads slot", writes: "writes slot" };
+const BETWEEN_SIDES = ["cross", "copy"];
+const BETWEEN_WORDS = [...BETWEEN_SIDES, "encoder", "decoder"];
+const VERBS = { copy: "is copied from", reads: "reads slot", writes: "writes slot" };
 
 function memoryMap(series, titles, width, pointer, label) {
   const map = heatMap(series, { width, pointer, label, smallest: SLOT, largest: 34 });
   pointer.views.push(map);
   const axes = titles.every(Boolean) ? note(`Down: ${titles[0]}. Across: ${titles[1]}.`) : null;
   return make("div", {}, map.element, axes);
+}
+
+/* Of a model that reads a picture: where in it each token was seen. */
+function picturePanel(state, look, weights, tools) {
+  const heads = state.heads("cross");
+  const [looking, lookedAt] = look.attention.cross.sides;
+  const series = seriesOf(weights, heads, (values) => new Grid(values, looking.pieces, lookedAt.pieces));
+  const readout = readoutLine("Point at a token to see the row and column of the patches it attends to; click to pin it.");
+  const pointer = state.point(describeWeights(readout, series));
+  const label = "Tokens down, patches of the picture across. Arrow keys move through the cells.";
+  const view = state.chosen.view === "text" ? heatMap(series, { width: state.width(), pointer, label, smallest: SLOT, largest: 34 }) : pictureView(series, look.picture, state.width(), pointer);
+  pointer.views.push(view);
+  return [tools, headPicker(weights, heads, state.render), readout, view.element, legend(series)];
 }
 
 function attentionPanel(state, look, weights) {
@@ -66,11 +80,15 @@ function attentionPanel(state, look, weights) {
   const packed = look.attention[kind];
   const tools = make("div", { class: "tools" });
   tools.append(state.choice("attention", "kind", kinds.map((each) => [each, look.attention[each].titles[0]])));
+  if (look.picture && kind === "cross") {
+    tools.append(state.choice("view", "view", [["lines", "picture"], ["text", "map"]], view === "text" ? "text" : "lines"));
+    return picturePanel(state, look, weights, tools);
+  }
   const words = BETWEEN_WORDS.includes(kind);
   const views = words ? [["lines", "lines and map"], ["text", "text"]] : [["lines", "map"]];
   tools.append(state.choice("view", "view", [...views, ["heads", "all heads"]], words || view === "heads" ? view : "lines"));
   tools.append(state.choice("unit", "unit", [["words", "words"], ["pieces", "pieces"]]));
-  if (kind === "cross") tools.append(momentChoice(state, look));
+  if (kind === "cross") tools.append(...momentChoice(state, look));
   const heads = state.heads(kind);
   const sides = kind === "cross" && state.moment(look) === "reading" ? [look.sides.read, packed.sides[1]] : packed.sides;
   const gridOf = (values) => gridBetween(values, sides, unit);
@@ -92,7 +110,7 @@ function attentionPanel(state, look, weights) {
   const main = !words
     ? memoryMap(series, titles, state.width(), pointer, label)
     : view === "text"
-      ? textPart(series, kind !== "cross", titles, pointer)
+      ? textPart(series, !BETWEEN_SIDES.includes(kind), titles, pointer)
       : linesAndMap(series, series, [], titles, state.width(), pointer, label);
   return [tools, headPicker(weights, heads, state.render), readout, main, legend(series), note(payload.rule)];
 }
@@ -108,13 +126,15 @@ function gridBetween(values, [looking, lookedAt], unit) {
   return new Grid(mergeWords(values, looking, lookedAt), looking.words, lookedAt.words);
 }
 
+/* A model that writes all words at once reads none of them. */
 function momentChoice(state, look) {
   const moments = [["writing", "written"], ["reading", "read"]];
-  return state.choice("attention while a word is", "moment", moments, state.moment(look));
+  return look.sides.read ? [state.choice("attention while a word is", "moment", moments, state.moment(look))] : [];
 }
 
 function alignmentPanel(state, look, weights) {
   if (!weights) return [note("This model has no attention to the source, so there is no alignment.")];
+  if (look.picture) return [note("A picture has no words to be aligned; see Attention.")];
   const heads = state.heads("cross");
   const shown = heads.shown();
   const matrices = shown.map(([layer, head]) => weights.matrix(layer, head));
@@ -131,7 +151,7 @@ function alignmentPanel(state, look, weights) {
   const pointer = state.point(describeWeights(readout, one));
   const main = linesAndMap(one, lines, links, ["target", "source"], state.width(), pointer, "Alignment. Arrow keys move through the cells.");
   const methods = ["argmax", "intersection", "grow-diag"].map((name) => [name, name]);
-  const tools = make("div", { class: "tools" }, state.choice("method", "method", methods), momentChoice(state, look));
+  const tools = make("div", { class: "tools" }, state.choice("method", "method", methods), ...momentChoice(state, look));
   return [tools, headPicker(weights, heads, state.render), readout, main, ...pharaohText(links, shown, state.moment(look)), note(payload.rule)];
 }
 

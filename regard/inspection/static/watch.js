@@ -185,7 +185,7 @@ function showSnapshot(redraw) {
   const { sentences: list } = snapshots.get(steps[index]);
   chosen.sentence = Math.min(chosen.sentence, Math.max(0, list.length - 1));
   showSentences(list);
-  if (list.length) showMaps(list[chosen.sentence].attention);
+  if (list.length) showAttention(list[chosen.sentence]);
 }
 
 function showSentences(list) {
@@ -212,6 +212,14 @@ function weightsOf(attention) {
 function headingOf(attention, layer) {
   if (attention.names) return `${attention.names[layer]}: steps down, slots of the memory across`;
   return attention.layers > 1 ? `layer ${layer + 1}, mean of its heads` : "mean of the heads";
+}
+
+/* Over a picture, if that is what is read, and otherwise as maps. */
+function showAttention({ attention, picture }) {
+  if (!attention || !picture) return showMaps(attention);
+  const grid = new Grid(weightsOf(attention), attention.rows, attention.columns);
+  const view = pictureView([{ grid, colour: colour("--accent") }], picture, maps.clientWidth || page.clientWidth);
+  return maps.replaceChildren(view.element);
 }
 
 /* One map per layer, with the words of the translation down and those of the source across; of a

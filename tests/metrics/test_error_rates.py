@@ -1,10 +1,12 @@
-"""Symbol error: errors per reference symbol, by position."""
+"""Error rates: of symbols by position, of tokens by edits, of lines."""
 
 from __future__ import annotations
 
+from itertools import product
+
 import pytest
 
-from regard.metrics.symbols import SymbolError
+from regard.metrics.error_rates import LineError, SymbolError, TokenError
 from regard.metrics.table import higher_is_better, metrics_for, quick_score
 from regard.metrics.text import TextMetrics
 
@@ -52,4 +54,43 @@ def test_a_metric_chosen_for_training_judges_the_run() -> None:
         return [metric.name for metric in metrics_for("text", TextMetrics(), [], chosen)]
 
     assert names("symbol_error") == ["symbol_error", "exact"]
+    assert names("token_error") == ["token_error", "line_error"]
     assert names("exact") == names("bleu") == names("loss") == ["bleu", "chrf", "ter", "exact"]
+
+
+@pytest.mark.parametrize(
+    ("output", "reference", "edits"),
+    [
+        ("K AE T", "K AE T", 0),
+        ("K AH T", "K AE T", 1),
+        ("AE T", "K AE T", 1),  # one deletion, however many positions move
+        ("S K AE T S", "K AE T", 2),
+        ("", "K AE T", 3),
+        ("T AE K", "K AE T", 2),
+        ("AE K T", "K AE T", 2),  # moving a token is two edits
+        ("kae t", "K AE T", 3),
+    ],
+)
+def test_edits_are_the_fewest(output: str, reference: str, edits: int) -> None:
+    assert quick_score("token_error", [""], [output], [reference]) == 100 * (edits / 3)
+    assert quick_score("line_error", [""], [output], [reference]) == (100 if edits else 0)
+
+
+def test_edits_agree_with_a_plain_recursion() -> None:
+    def plain(one: str, other: str) -> int:
+        if not one or not other:
+            return len(one) + len(other)
+        same = plain(one[1:], other[1:]) + (one[0] != other[0])
+        return min(same, plain(one[1:], other) + 1, plain(one, other[1:]) + 1)
+
+    texts = ["".join(each) for size in range(4) for each in product("ab", repeat=size)]
+    for one, other in product(texts, texts):
+        assert TokenError.count(one, other) == (plain(one, other), len(other))
+
+
+def test_any_of_several_pronunciations_is_right() -> None:
+    outputs, first, second = ["R IY D", "B AW"], ["R EH D", "B OW"], ["R IY D", "B OW"]
+    settings = TextMetrics(bootstrap=0)
+    assert LineError(settings).score(["read", "bow"], outputs, first, second).value == 50
+    assert TokenError(settings).score(["read", "bow"], outputs, first, second).value == 20
+    assert not higher_is_better("line_error")

@@ -1,0 +1,109 @@
+"""The verbs that make training data of a run's translations: distill and augment."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Optional
+
+import typer
+
+from regard.cli.completion import complete_run
+from regard.cli.options import (
+    BeamWidth,
+    FromLanguage,
+    LengthPenalty,
+    ToLanguage,
+    TreesFile,
+    Workers,
+    say,
+)
+
+
+def distill(
+    teacher: Annotated[Path, typer.Argument(metavar="TEACHER", help="Folder of a trained run.")],
+    source: Annotated[Path, typer.Option(help="The text to translate, one sentence per line.")],
+    output: Annotated[Path, typer.Option(help="The file to write the translations to.")],
+    target: Annotated[
+        Optional[Path], typer.Option(help="The original targets: score the translations.")
+    ] = None,
+    trees: TreesFile = None,
+    beam: BeamWidth = None,
+    length_penalty: LengthPenalty = None,
+    to: ToLanguage = None,
+    from_language: FromLanguage = None,
+    workers: Workers = None,
+) -> None:
+    """Translate training data for a student to learn from.
+
+    The same command continues what was stopped.
+    """
+    from regard.data.parallel import Parallel
+    from regard.runs.distill import distill
+    from regard.runs.folder import Run
+    from regard.search.options import SearchOptions
+    from regard.terminal import counting
+
+    configured = Run.open(teacher).config.search
+    search = SearchOptions(beam=beam, length_penalty=length_penalty).search(configured)
+    data = Parallel(source, target, trees=trees, languages=(from_language, to))
+    with counting("translating") as count:
+        found = distill(
+            *(teacher, data), output=output, search=search, workers=workers, say=say, count=count
+        )
+    say(f"Wrote {output}: train a student on it with --source {source} --target {output}.")
+    if found is not None:
+        typer.echo(f"{found} of the teacher on this text")
+
+
+def augment(
+    reverse: Annotated[
+        Path,
+        typer.Argument(
+            metavar="REVERSE",
+            help="Run trained from the target language to the source language.",
+            autocompletion=complete_run,
+        ),
+    ],
+    target: Annotated[Path, typer.Option(help="Target text without a source, line by line.")],
+    output: Annotated[Path, typer.Option(help="The file of synthetic pairs to write: TSV.")],
+    tag: Annotated[
+        bool, typer.Option(help="Begin each synthetic source with <bt>, so that it is known.")
+    ] = True,
+    beam: BeamWidth = None,
+    length_penalty: LengthPenalty = None,
+    sample: Annotated[bool, typer.Option("--sample", help="Sample instead of searching.")] = False,
+    temperature: Annotated[
+        Optional[float],
+        typer.Option(help="Sampling temperature; above 1 flattens the distribution."),
+    ] = None,
+    top_k: Annotated[
+        Optional[int], typer.Option(min=0, help="Sample from the k most probable tokens; 0: all.")
+    ] = None,
+    seed: Annotated[Optional[int], typer.Option(min=0, help="Seed for --sample.")] = None,
+    to: ToLanguage = None,
+    from_language: FromLanguage = None,
+    workers: Workers = None,
+) -> None:
+    """Back-translate target text into synthetic pairs.
+
+    The same command continues what was stopped.
+    """
+    from regard.runs.augment import augment
+    from regard.runs.folder import Run
+    from regard.search.options import SearchOptions
+    from regard.terminal import counting
+
+    asked = SearchOptions(1, beam, length_penalty, sample, temperature, top_k, seed=seed)
+    search = asked.search(Run.open(reverse).config.search)
+    with counting("translating") as count:
+        augment(
+            *(reverse, target),
+            output=output,
+            tag=tag,
+            search=search,
+            languages=(from_language, to),
+            workers=workers,
+            say=say,
+            count=count,
+        )
+    say(f"Wrote {output}: train on it with --pairs {output}, beside pairs that people wrote.")

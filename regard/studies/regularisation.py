@@ -1,0 +1,48 @@
+"""Dropout and label smoothing, on a small corpus."""
+
+from __future__ import annotations
+
+from regard.studies.ablation import Ablation, ablate
+from regard.studies.base import Finding, Study
+from regard.studies.grammar_task import GrammarTask
+from regard.studies.laboratory import Laboratory
+
+VARIANTS = {
+    "neither": [],
+    "dropout": ["model.dropout=0.2"],
+    "label smoothing": ["model.smoothing=0.1"],
+    "both": ["model.dropout=0.2", "model.smoothing=0.1"],
+}
+
+
+def measure(laboratory: Laboratory) -> Finding:
+    task = GrammarTask(laboratory, pairs=1500, steps=800)
+    exact = ablate("exact translations", "%", VARIANTS, task.exact)
+    losses: Ablation = ablate("validation loss", "nats per token", VARIANTS, task.losses)
+    return Finding(
+        f"With {task.pairs:,} pairs, {exact['neither'].value:.1f} % of the test sentences are "
+        f"translated exactly, with dropout {exact['dropout'].value:.1f} %, with label smoothing "
+        f"{exact['label smoothing'].value:.1f} %.",
+        {**exact.numbers, **losses.numbers},
+        (
+            exact.higher("dropout helps", "dropout", "neither"),
+            exact.higher("label smoothing helps", "label smoothing", "neither"),
+            losses.higher("although it makes the loss worse", "label smoothing", "neither"),
+        ),
+        (exact.chart("Exact translations from a small corpus"), losses.chart("Validation loss")),
+    )
+
+
+STUDY = Study(
+    title="Dropout and label smoothing",
+    claim="Both regularise: dropout keeps a model from learning a small corpus by rote, and label "
+    "smoothing costs perplexity but improves what is translated.",
+    formula="dropout: x · Bernoulli(1 - p) / (1 - p); smoothing: target (1 - s) on the right "
+    "token, s spread over all",
+    method="Small Transformers learn 1,500 pairs of the grammar corpus for many epochs with none, "
+    "one or both; exact translations of test sentences, and the loss without smoothing.",
+    change="--set model.dropout=0.3 --set model.smoothing=0.1; with all 60,000 pairs neither pays.",
+    meaning="The less data, the more dropout: 0.3 for tens of thousands of pairs, 0.1 for "
+    "millions. Judge label smoothing by translations, never by the loss.",
+    measure=measure,
+)

@@ -1,0 +1,144 @@
+"""Studies: verdicts follow from numbers, results are kept and measured again when needed, and every
+study has what its page shows."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import regard
+from regard.drawing.charts import Bars, Lines, Map
+from regard.errors import UsageError
+from regard.studies import NAMES, series
+from regard.studies.base import Check, Finding, Number, Study, above, below, difference, mean, share
+from regard.studies.laboratory import Laboratory
+from regard.studies.results import read_result, result_of, save_result
+
+
+def finding(*holds: bool | None) -> Finding:
+    return Finding("It is 7.", {}, tuple(Check("more", "1 against 2", each) for each in holds))
+
+
+@pytest.mark.parametrize(
+    ("holds", "verdict"),
+    [
+        ((True, True), "holds"),
+        ((True, False), "holds partly"),
+        ((True, None), "holds partly"),
+        ((None, None), "holds partly"),
+        ((False, None), "does not hold"),
+        ((False, False), "does not hold"),
+    ],
+)
+def test_the_verdict_follows_from_the_checks(holds: tuple[bool | None, ...], verdict: str) -> None:
+    assert finding(*holds).verdict == verdict
+
+
+def test_confidence_counts_the_checks() -> None:
+    assert finding(True, True, None).confidence == "2 confirmed, 1 undecided at 95 %"
+
+
+def test_intervals_that_overlap_decide_nothing() -> None:
+    assert above("", Number(5, 1), Number(3, 0.5)).holds is True
+    assert above("", Number(5, 1), Number(4, 0.5)).holds is None
+    assert above("", Number(1, 0.1), 2.0).holds is False
+    assert below("", Number(1, 0.1), 2.0).holds is True
+
+
+def test_the_mean_over_seeds_has_an_interval_by_student() -> None:
+    number = mean([1.0, 2.0, 3.0])
+    assert number.value == 2.0
+    assert number.margin == pytest.approx(4.303 / 3**0.5)  # s = 1
+    assert mean([4.0]).margin is None
+    assert difference([3.0, 5.0], [1.0, 3.0]) == Number(2.0, 0.0)
+
+
+def test_a_share_is_a_percentage() -> None:
+    number = share(50, 100)
+    assert number.value == 50
+    assert number.margin == pytest.approx(9.8)
+    assert str(number) == "50.0 ± 9.8 %"
+
+
+def test_charts_are_drawn() -> None:
+    charts = (
+        Lines("lines", "x", "y", {"a": [(1, 1), (2, 4)]}, log_x=True, log_y=True, level=2),
+        Bars("bars", "per cent", {"a": (3, 1), "b": (2, 0)}),
+        Map("map", ["a"], ["b", "c"], [[1, 2]]),
+    )
+    figure = Finding("", {}, (), charts).figure
+    assert [axes.get_title(loc="left") for axes in figure.axes[:3]] == ["lines", "bars", "map"]
+
+
+def measured(calls: list[int]) -> Study:
+    def measure(laboratory: Laboratory) -> Finding:
+        calls.append(1)
+        chart = Lines("<b>title</b>", "x", "y", {"a": [(1.0, 2.0)]})
+        number = {"a & b": Number(1.0, 0.5, "%")}
+        return Finding("It is <1>.", number, (Check("more", "1", True),), (chart,))
+
+    return Study("<i>Title</i>", "Claim.", "a < b", "Method.", "Change.", "Meaning.", measure)
+
+
+@pytest.fixture
+def counted(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    calls: list[int] = []
+    each = measured(calls)
+    monkeypatch.setattr(series, "find_study", lambda name: each)
+    return calls
+
+
+def test_a_finished_study_is_not_repeated(tmp_path: Path, counted: list[int]) -> None:
+    said: list[str] = []
+    for _ in range(2):
+        series.run_studies(["vanishing"], tmp_path, True, (1,), said.append)
+    assert len(counted) == 1
+    series.run_studies(["vanishing"], tmp_path, True, (1, 2), said.append)
+    assert len(counted) == 2  # with other seeds it is another measurement
+    assert any("measured before" in each for each in said)
+
+
+def test_a_damaged_result_is_measured_again(tmp_path: Path, counted: list[int]) -> None:
+    series.run_studies(["vanishing"], tmp_path, True, (1,), print)
+    for damage in ("{", "[]", '{"facts": 1}'):
+        (tmp_path / "vanishing.json").write_text(damage)
+        series.run_studies(["vanishing"], tmp_path, True, (1,), print)
+    assert len(counted) == 4
+
+
+def test_the_page_and_the_index_show_text_as_text(tmp_path: Path, counted: list[int]) -> None:
+    series.run_studies(["vanishing"], tmp_path, True, (1,), print)
+    page = (tmp_path / "vanishing.html").read_text()
+    assert "&lt;i&gt;Title&lt;/i&gt;" in page
+    assert "<i>Title" not in page
+    assert "quick form" in page
+    assert "1.00 ± 0.50 %" in page
+    index = (tmp_path / "index.html").read_text()
+    assert f"1 of {len(NAMES)} studies" in index or len(NAMES) == 1
+    assert (tmp_path / "vanishing.svg").exists()
+
+
+def test_results_come_back_as_they_were(tmp_path: Path) -> None:
+    found = measured([]).measure(Laboratory(tmp_path))
+    result = result_of(found, 1.5, {"seeds": [1]})
+    save_result(tmp_path / "a.json", result)
+    stored = read_result(tmp_path / "a.json", {"seeds": [1]})
+    assert stored is not None
+    assert stored.finding.numbers == found.numbers
+    assert stored.finding.checks == found.checks
+    assert read_result(tmp_path / "a.json", {"seeds": [2]}) is None
+
+
+def test_an_unknown_study_names_the_nearest(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="vanishing"):
+        regard.study("vanish")
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_study_says_what_its_page_shows(name: str) -> None:
+    study = series.find_study(name)
+    texts = (study.title, study.claim, study.formula, study.method, study.change, study.meaning)
+    assert all(len(text) > 3 for text in texts)
+    assert study.claim.endswith(".")
+    assert study.meaning.endswith(".")

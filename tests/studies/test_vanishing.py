@@ -1,0 +1,46 @@
+"""Vanishing gradients respond to what they are said to depend on."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+import pytest
+import torch
+
+from regard.nn.recurrent import LSTMCell
+from regard.studies import vanishing
+from regard.studies.laboratory import Laboratory
+
+
+@pytest.mark.parametrize("eigenvalue", [0.5, 0.9, 1.0, 1.2])
+def test_the_gradient_follows_the_eigenvalue(eigenvalue: float) -> None:
+    assert vanishing.decay_of_linear(eigenvalue) == pytest.approx(math.log(eigenvalue), abs=1e-3)
+
+
+def test_reach_is_interpolated() -> None:
+    assert vanishing.reach([1, 2, 3], [1.0, 0.1, 0.001]) == pytest.approx(2.5)
+    assert vanishing.reach([1, 2, 3], [1.0, 0.9, 0.8]) == 3.0
+
+
+@pytest.mark.parametrize(("bias", "remembers"), [(5.0, True), (-5.0, False)])
+def test_with_a_closed_forget_gate_the_memory_of_an_lstm_vanishes(
+    bias: float, remembers: bool
+) -> None:
+    torch.manual_seed(1)
+    cell = LSTMCell(4, 4)
+    with torch.no_grad():
+        cell.of_hidden.zero_()
+        cell.bias[4:8] = bias  # the gates are input, forget, content, output
+    first = torch.ones(1, 4, requires_grad=True)
+    state = (torch.zeros(1, 4), first)
+    for _ in range(20):
+        state = cell.step(cell.enter(torch.zeros(1, 4)), state)
+    (grad,) = torch.autograd.grad(state[1].sum(), first)
+    assert (float(grad.norm()) > 0.5) is remembers
+
+
+def test_the_quick_form_measures_all_variants(tmp_path: Path) -> None:
+    found = vanishing.STUDY.measure(Laboratory(tmp_path, quick=True, seeds=(1,)))
+    assert found.numbers["reach, LSTM"].value > found.numbers["reach, tanh"].value
+    assert len(found.charts[0].lines) == len(vanishing.VARIANTS)
