@@ -49,7 +49,7 @@ def serve(
 ) -> None:
     """Serve runs over HTTP, with the API of LibreTranslate.
 
-    There is a page for people at /. Ctrl-C and SIGTERM finish what was accepted.
+    Ctrl-C and SIGTERM first finish what was accepted.
     """
     from regard.cli.options import refuse
     from regard.serving import serve

@@ -1,4 +1,4 @@
-"""A server for trained runs: the HTTP API of LibreTranslate, a page for people, and its limits."""
+"""A server for trained runs: the HTTP API of LibreTranslate, and its limits."""
 
 from __future__ import annotations
 

@@ -43,6 +43,7 @@ def build_app(service: Service, metrics_token: Optional[str] = None) -> ASGIApp:
     )
     _add_errors(app)
     _add_translation(app, service)
+    _add_disabled(app)
     _add_information(app, service, metrics_token)
     paths = frozenset(app.openapi()["paths"])
     return Guard(app, service.limits, service.meters, service.phase, paths)
@@ -138,10 +139,26 @@ def _line(value: dict[str, Any]) -> str:
     return json.dumps(value, ensure_ascii=False) + "\n"
 
 
+def _add_disabled(app: FastAPI) -> None:
+    """What LibreTranslate has and this server does not: clients are told in its words."""
+
+    @app.post("/suggest")
+    async def suggest() -> Response:
+        return JSONResponse({"error": "Suggestions are disabled on this server."}, 403)
+
+    @app.post("/translate_file")
+    async def translate_file() -> Response:
+        return JSONResponse({"error": "Files translation are disabled on this server."}, 403)
+
+
 def _add_information(app: FastAPI, service: Service, metrics_token: Optional[str]) -> None:
     @app.get("/languages")
     async def languages() -> Response:
         return JSONResponse(service.languages())
+
+    @app.get("/frontend/settings")
+    async def settings() -> Response:
+        return JSONResponse(service.settings())
 
     @app.get("/health")
     async def health() -> Response:

@@ -12,7 +12,6 @@ from regard.data.languages import Languages
 from regard.errors import RegardError, UsageError
 from regard.inspection.aligning import align, run_heads
 from regard.inspection.alignment import AttentionHeads
-from regard.inspection.look import Look, look
 from regard.metrics.alignment import Links
 from regard.predict import Prediction, Predictor
 from regard.runs.folder import Run
@@ -95,34 +94,6 @@ class Aligning(Work[tuple[str, str], Links]):
         if self.direction.heads is None:
             return [proportional(*item) for item in items]
         return list(align(self.direction.predictor, items, self.direction.heads, "grow-diag"))
-
-
-@dataclass(frozen=True)
-class Looking(Work[Asked, Look]):
-    """Everything that the model computes for one sentence."""
-
-    direction: Direction
-
-    @property
-    def group(self) -> Hashable:
-        return Looking
-
-    def size(self, item: Asked) -> int:
-        return len(item.text)
-
-    def compute(self, items: Sequence[Asked], check: Check) -> list[Look]:
-        direction, found = self.direction, list[Look]()
-        for item in items:
-            check()
-            found.append(
-                look(
-                    direction.predictor,
-                    item.text,
-                    attention_heads=direction.heads,
-                    prefix=item.prefix,
-                )
-            )
-        return found
 
 
 def proportional(source: str, target: str) -> Links:

@@ -13,86 +13,22 @@ from regard.serving.directions import Direction
 from regard.serving.markup import Marked, Point, Span, plain, translate_marked
 from regard.serving.refusal import invalid
 
-INLINE = frozenset(
-    [
-        "a",
-        "abbr",
-        "acronym",
-        "b",
-        "bdi",
-        "bdo",
-        "big",
-        "cite",
-        "data",
-        "del",
-        "dfn",
-        "em",
-        "font",
-        "i",
-        "img",
-        "input",
-        "ins",
-        "kbd",
-        "label",
-        "mark",
-        "meter",
-        "output",
-        "q",
-        "rp",
-        "rt",
-        "ruby",
-        "s",
-        "samp",
-        "small",
-        "span",
-        "strike",
-        "strong",
-        "sub",
-        "sup",
-        "svg",
-        "tt",
-        "u",
-        "var",
-        "wbr",
-        "math",
-    ]
-)
+INLINE = frozenset([
+    "a", "abbr", "acronym", "b", "bdi", "bdo", "big", "cite", "data", "del", "dfn", "em", "font",
+    "i", "img", "input", "ins", "kbd", "label", "mark", "math", "meter", "output", "q", "rp",
+    "rt", "ruby", "s", "samp", "small", "span", "strike", "strong", "sub", "sup", "svg", "tt",
+    "u", "var", "wbr",
+])  # fmt: skip
 """Elements inside a sentence; all others, br included, end one."""
 
-VOID = frozenset(
-    [
-        "area",
-        "base",
-        "br",
-        "col",
-        "embed",
-        "hr",
-        "img",
-        "input",
-        "link",
-        "meta",
-        "param",
-        "source",
-        "track",
-        "wbr",
-    ]
-)
-KEPT = frozenset(
-    [
-        "address",
-        "applet",
-        "audio",
-        "canvas",
-        "code",
-        "embed",
-        "math",
-        "script",
-        "style",
-        "svg",
-        "time",
-        "video",
-    ]
-)
+VOID = frozenset([
+    "area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "param", "source",
+    "track", "wbr",
+])  # fmt: skip
+KEPT = frozenset([
+    "address", "applet", "audio", "canvas", "code", "embed", "iframe", "math", "noembed",
+    "noframes", "script", "style", "svg", "time", "video", "xmp",
+])  # fmt: skip
 """Elements whose content is not translated, as is that of any with translate="no"."""
 
 MAX_DEPTH = 50
@@ -101,6 +37,7 @@ MAX_DEPTH = 50
 MAX_UNCLOSED = 100
 """Signs that begin markup without one that ends it: parsing more takes quadratic time."""
 
+_LINE_END = re.compile(r"[\r\n]")
 _OUTER = re.compile(r"\A(\s*)(.*?)(\s*)\Z", re.DOTALL)
 
 
@@ -110,6 +47,7 @@ class _Element:
     def __init__(self, name: str, tag: str) -> None:
         self.name = name
         self.tag = tag
+        self.is_divided = False  # it goes on after a block that began inside it
 
 
 Item = Union[str, list[Union[Span, Point]]]
@@ -131,9 +69,17 @@ def read_html(text: str) -> list[Item]:
     if text.count("<") > text.count(">") + MAX_UNCLOSED:
         raise invalid("the markup is malformed")
     reader = _Reader()
-    reader.feed(text)
-    reader.close()
+    try:
+        reader.feed(text)
+        reader.close()
+    except AssertionError:  # a section <![...]]> of an unknown kind
+        raise invalid("the markup is malformed") from None
     return reader.finish()
+
+
+def text_of(text: str) -> str:
+    """The text that would be translated, to find out its language."""
+    return "\n".join(plain(item) for item in read_html(text) if not isinstance(item, str))
 
 
 def write_html(marked: Marked) -> str:
@@ -149,11 +95,10 @@ def write_html(marked: Marked) -> str:
         open_now[same:] = stack[same:]
 
     for each in marked:
-        if isinstance(each, Point):
-            found.append(each.content)
-        else:
-            enter([mark for mark in each.stack if isinstance(mark, _Element)])
-            found.append(html.escape(each.text, quote=False))
+        enter([mark for mark in each.stack if isinstance(mark, _Element)])
+        found.append(
+            html.escape(each.text, quote=False) if isinstance(each, Span) else each.content
+        )
     enter([])
     return "".join(found)
 
@@ -162,7 +107,7 @@ class _Reader(HTMLParser):
     """Divides a document into markup and marked texts."""
 
     def __init__(self) -> None:
-        super().__init__(convert_charrefs=False)
+        super().__init__(convert_charrefs=True)
         self._items: list[Item] = []
         self._text: list[Union[Span, Point]] = []
         self._stack: list[_Element] = []
@@ -172,7 +117,7 @@ class _Reader(HTMLParser):
 
     def finish(self) -> list[Item]:
         if self._kept:  # an element that is never closed
-            self._text.append(Point(self._raw))
+            self._point(self._raw)
         self._flush()
         return self._items
 
@@ -195,7 +140,7 @@ class _Reader(HTMLParser):
         if self._kept:
             self._raw += raw
         elif tag in INLINE or tag in KEPT:
-            self._text.append(Point(raw))
+            self._point(raw)
         else:
             self._block(raw)
 
@@ -205,7 +150,7 @@ class _Reader(HTMLParser):
             if tag == self._kept[-1]:
                 self._kept.pop()
                 if not self._kept:
-                    self._text.append(Point(self._raw))
+                    self._point(self._raw)
         elif tag not in INLINE:
             self._block(f"</{tag}>")
             self._preformatted = max(0, self._preformatted - (tag == "pre"))
@@ -216,10 +161,13 @@ class _Reader(HTMLParser):
 
     def _inline(self, tag: str, raw: str) -> None:
         if tag in VOID or len(self._stack) >= MAX_DEPTH:
-            self._text.append(Point(raw))
+            self._point(raw)
         else:
             self._stack.append(_Element(tag, raw))
             self._text.append(Span("", tuple(self._stack)))
+
+    def _point(self, raw: str) -> None:
+        self._text.append(Point(raw, tuple(self._stack)))
 
     def _close(self, tag: str) -> None:
         """Close the innermost element of this name; without any text it is a point."""
@@ -227,28 +175,18 @@ class _Reader(HTMLParser):
             element = self._stack.pop()
             last = self._text[-1] if self._text else None
             if last == Span("", (*self._stack, element)):
-                self._text[-1] = Point(f"{element.tag}</{element.name}>")
+                self._text.pop()
+                self._point(f"{element.tag}</{element.name}>")
             if element.name == tag:
                 return
 
     def handle_data(self, data: str) -> None:
-        if self._kept:
-            self._raw += data
-            return
-        kept = data if self._preformatted else data.replace("\n", " ").replace("\r", " ")
-        self._text.append(Span(kept, tuple(self._stack)))
-
-    def handle_entityref(self, name: str) -> None:
-        self._reference(f"&{name};")
-
-    def handle_charref(self, name: str) -> None:
-        self._reference(f"&#{name};")
-
-    def _reference(self, raw: str) -> None:
-        if self._kept:
-            self._raw += raw
+        if not self._kept:
+            self._text.append(Span(data, tuple(self._stack)))
+        elif self.cdata_elem in (None, "textarea", "title"):
+            self._raw += html.escape(data, quote=False)
         else:
-            self._text.append(Span(html.unescape(raw), tuple(self._stack)))
+            self._raw += data  # of a script
 
     def handle_comment(self, data: str) -> None:
         self._aside(f"<!--{data}-->")
@@ -260,38 +198,63 @@ class _Reader(HTMLParser):
         self._aside(f"<?{data}>")
 
     def unknown_decl(self, data: str) -> None:
-        self._aside(f"<![{data}]>")
+        end = "]>" if data.startswith(("if", "else", "endif")) else "]]>"
+        self._aside(f"<![{data}{end}")
 
     def _aside(self, raw: str) -> None:
         if self._kept:
             self._raw += raw
         else:
-            self._text.append(Point(raw))
+            self._point(raw)
 
     def _block(self, raw: str) -> None:
         """End the text. Elements around all of it stay around whatever follows: they are no longer
         marks, and closing them ends a text too."""
-        while self._stack and all(
-            isinstance(each, Span) and (self._stack[0] in each.stack or not each.text.strip())
-            for each in self._text
-        ):
+        while self._stack and not self._stack[0].is_divided and self._is_around(self._stack[0]):
             outer = self._stack.pop(0)
             self._text = [
-                Span(each.text, tuple(m for m in each.stack if m is not outer))
+                each._replace(stack=tuple(mark for mark in each.stack if mark is not outer))
                 for each in self._text
-                if isinstance(each, Span)
             ]
             self._items.append(outer.tag)
+        for element in self._stack:
+            element.is_divided = True
         self._flush()
         self._items.append(raw)
 
+    def _is_around(self, element: _Element) -> bool:
+        """Whether all of the text is inside an element."""
+        return all(
+            element in each.stack or (isinstance(each, Span) and not each.text.strip())
+            for each in self._text
+        )
+
     def _flush(self) -> None:
+        """Only what is between the first and the last word is translated."""
         text, self._text = self._text, []
         if not any(letter.isalnum() for letter in plain(text)):
             self._items.append(write_html(text))
             return
-        lead, trail = _OUTER.match(plain(text)).group(1, 3)  # type: ignore[union-attr]
-        self._items += [lead, _trimmed(text, len(lead), len(trail)), trail]
+        start, end = _edges(text)
+        lead, trail = _OUTER.match(plain(text[start:end])).group(1, 3)  # type: ignore[union-attr]
+        inner = _trimmed(text[start:end], len(lead), len(trail))
+        if not self._preformatted:
+            inner = [
+                Span(_LINE_END.sub(" ", each.text), each.stack) if isinstance(each, Span) else each
+                for each in inner
+            ]
+        self._items += [write_html(text[:start]), lead, inner, trail, write_html(text[end:])]
+
+
+def _edges(text: Marked) -> tuple[int, int]:
+    """Where the text begins after the points before its first letter, and where it ends before
+    those after its last one."""
+    solid = [
+        index for index, each in enumerate(text) if isinstance(each, Span) and each.text.strip()
+    ]
+    before = [index + 1 for index in range(solid[0]) if isinstance(text[index], Point)]
+    after = [index for index in range(solid[-1], len(text)) if isinstance(text[index], Point)]
+    return max(before, default=0), min(after, default=len(text))
 
 
 def _trimmed(text: Marked, lead: int, trail: int) -> list[Union[Span, Point]]:

@@ -20,13 +20,9 @@ class Limits(Settings):
     )
     body: int = Field(default=10_000_000, ge=1_000, description="Bytes per request.")
     json_depth: int = Field(default=8, ge=2, le=100, description="Nesting of JSON values.")
-    document_characters: int = Field(default=200_000, ge=1, description="Characters per file.")
-    files: int = Field(default=100, ge=1, description="Translated files kept for download.")
-    file_minutes: float = Field(default=30, gt=0, description="How long they are kept.")
     deadline: float = Field(
         default=30, gt=0, description="Seconds after which a request is cancelled."
     )
-    document_deadline: float = Field(default=600, gt=0, description="The same for a file.")
     header_seconds: float = Field(
         default=10, gt=0, description="Seconds a client has to send its headers."
     )

@@ -33,6 +33,7 @@ class Point(NamedTuple):
     """Something between two characters, such as an image or a comment."""
 
     content: Any
+    stack: Stack = ()
 
 
 Marked = Sequence[Union[Span, Point]]
@@ -70,7 +71,7 @@ def transfer(marked: Marked, translation: Translation) -> list[Union[Span, Point
     units = _units(target)
     if not units or not source.units:
         spans = [Span(target, source.stacks[0] if source.stacks else ())]
-        return [*spans, *(Point(content) for _, content in source.points)]
+        return [*spans, *(point for _, point in source.points)]
     links = _links(translation, source.units, units)
     stacks = _resolve([_stack(unit, links[k], source) for k, unit in enumerate(units)])
     _keep_all(stacks, units, source)
@@ -84,14 +85,14 @@ class _Source:
 
     units: list[_Unit]
     stacks: list[Stack]
-    points: list[tuple[int, Any]]
+    points: list[tuple[int, Point]]
 
     @staticmethod
     def of(marked: Marked) -> _Source:
-        offset, bounds, spans, points = 0, list[int](), list[Span](), list[tuple[int, Any]]()
+        offset, bounds, spans, points = 0, list[int](), list[Span](), list[tuple[int, Point]]()
         for each in marked:
             if isinstance(each, Point):
-                points.append((offset, each.content))
+                points.append((offset, each))
                 continue
             bounds.append(offset)
             spans.append(each)
@@ -99,7 +100,7 @@ class _Source:
         units = _units(plain(marked))
         stacks = [spans[bisect_right(bounds, (u.start + u.end - 1) // 2) - 1].stack for u in units]
         starts = [unit.start for unit in units]
-        placed = [(sum(start < at for start in starts), content) for at, content in points]
+        placed = [(sum(start < at for start in starts), point) for at, point in points]
         return _Source(units, stacks, placed)
 
 
@@ -181,10 +182,10 @@ def _keep_all(stacks: list[Stack], units: Sequence[_Unit], source: _Source) -> N
 
 def _placed(
     source: _Source, units: Sequence[_Unit], links: Sequence[Sequence[int]]
-) -> dict[int, list[Any]]:
+) -> dict[int, list[Point]]:
     """The points by the target unit that they come before; after the last one at the end."""
-    found: dict[int, list[Any]] = {}
-    for before, content in source.points:
+    found: dict[int, list[Point]] = {}
+    for before, point in source.points:
         if before == 0 or before == len(source.units):
             at = 0 if before == 0 else len(units)
         else:
@@ -192,12 +193,12 @@ def _placed(
             preceding = [k + 1 for k, linked in enumerate(links) if before - 1 in linked]
             relative = round(before * len(units) / len(source.units))
             at = min(following, default=max(preceding, default=relative))
-        found.setdefault(at, []).append(content)
+        found.setdefault(at, []).append(point)
     return found
 
 
 def _emit(
-    text: str, units: Sequence[_Unit], stacks: Sequence[Stack], points: dict[int, list[Any]]
+    text: str, units: Sequence[_Unit], stacks: Sequence[Stack], points: dict[int, list[Point]]
 ) -> list[Union[Span, Point]]:
     """The text in order; white space between two units has the marks of both."""
     found, at, before = list[Union[Span, Point]](), 0, Stack()
@@ -211,9 +212,9 @@ def _emit(
 
     for index, (unit, stack) in enumerate(zip(units, stacks, strict=True)):
         add(text[at : unit.start], _common(before, stack))
-        found.extend(Point(content) for content in points.get(index, ()))
+        found.extend(points.get(index, ()))
         add(unit.text, stack)
         at, before = unit.end, stack
-    found.extend(Point(content) for content in points.get(len(units), ()))
+    found.extend(points.get(len(units), ()))
     add(text[at:], ())
     return found

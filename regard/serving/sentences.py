@@ -31,11 +31,11 @@ class Sentences:
         return first + "".join(map("".join, zip(translations, others, strict=True)))
 
 
-def split(text: str, language: str, fits: Fits, lines: bool = True) -> Sentences:
+def split(text: str, language: str, fits: Fits) -> Sentences:
     """Divide a text into sentences by the rules of its language (sentencex). A line break ends a
-    sentence too, unless `lines` is false. A sentence that does not fit is divided further."""
+    sentence too. A sentence that does not fit is divided further."""
     texts, gaps, gap = list[str](), list[str](), ""
-    for part in _parts(text, language, lines):
+    for part in _parts(text, language):
         for piece in _fitting(part, fits):
             core = piece.strip()
             if not any(letter.isalnum() for letter in core):
@@ -48,11 +48,9 @@ def split(text: str, language: str, fits: Fits, lines: bool = True) -> Sentences
     return Sentences(tuple(texts), (*gaps, gap))
 
 
-def _parts(text: str, language: str, lines: bool) -> list[str]:
+def _parts(text: str, language: str) -> list[str]:
     from sentencex import segment
 
-    if not lines:
-        return list(segment(language, text)) if text else []
     found, start = list[str](), 0
     for match in [*_LINE.finditer(text), None]:
         line = text[start : match.start() if match else len(text)]

@@ -55,7 +55,7 @@ def serve(
     shown = f"[{host}]" if ":" in host else host
     say(f"Listening at http://{shown}:{listening.getsockname()[1]}/ until Ctrl-C.")
     server.run(sockets=[listening])
-    say("Stopped; every accepted request was answered.")
+    say("Stopped.")
 
 
 def listen(host: str, port: int) -> socket.socket:
@@ -87,7 +87,7 @@ class Server(uvicorn.Server):
                 forwarded_allow_ips="127.0.0.1,::1" if behind_proxy else "",
                 limit_concurrency=limits.connections,
                 timeout_keep_alive=limits.keep_alive_seconds,  # type: ignore[arg-type]
-                timeout_graceful_shutdown=int(limits.document_deadline) + 1,
+                timeout_graceful_shutdown=int(limits.deadline) + 1,
                 h11_max_incomplete_event_size=MAX_HEADERS,
             )
         )

@@ -7,12 +7,11 @@ from collections.abc import AsyncIterator, Sequence
 from http import HTTPStatus
 from typing import Any, NamedTuple, Optional, Union
 
-from regard.inspection.look import Look
 from regard.serving.detecting import Detected, Detector
-from regard.serving.directions import Asked, Direction, Looking
+from regard.serving.directions import Direction
 from regard.serving.fields import Fields
 from regard.serving.guard import Phase
-from regard.serving.html import translate_html
+from regard.serving.html import text_of, translate_html
 from regard.serving.languages import code_of, name_of
 from regard.serving.limits import Limits
 from regard.serving.metering import Meters
@@ -22,7 +21,6 @@ from regard.serving.translating import (
     Translation,
     Wanted,
     details,
-    results,
     stream,
     translate,
     unchanged,
@@ -89,6 +87,23 @@ class Service:
             for source in self._spelling.values()
         ]
 
+    def settings(self) -> dict[str, Any]:
+        """What pages made for LibreTranslate read when they start."""
+        target = self.directions[0].target
+        return {
+            "apiKeys": self.keys is not None,
+            "charLimit": self.limits.characters,
+            "filesTranslation": False,
+            "frontendTimeout": 500,
+            "keyRequired": self.key_required,
+            "language": {
+                "source": {"code": "auto", "name": "Auto (Detect)"},
+                "target": {"code": target, "name": name_of(target)},
+            },
+            "suggestions": False,
+            "supportedFilesFormat": [],
+        }
+
     def admit(self, fields: Fields, client: str, cost: int = 1) -> Allowance:
         """Check the key and the rate of a client, whose request counts as so many texts."""
         key, allowed, name = fields.key, Allowance(), f"address {client}"
@@ -109,8 +124,8 @@ class Service:
         source, target = fields.text("source"), fields.text("target")
         alternatives = fields.number("alternatives", self.limits.alternatives)
         self._check_size(texts, allowed.characters or self.limits.characters)
-        pair = self.pair(source, target, texts if isinstance(texts, str) else "\n".join(texts))
         form = fields.text("format", "text")
+        pair = self.pair(source, target, _joined(texts, form))
         if form not in FORMATS:
             raise RefusedError(HTTPStatus.BAD_REQUEST, f"{form} format is not supported")
         prefix = fields.text("prefix", "") or None
@@ -199,17 +214,6 @@ class Service:
     def detect(self, text: str) -> list[dict[str, Any]]:
         return [each.as_json() for each in self._detector.rank(text)]
 
-    async def look(self, request: Request) -> Look:
-        """Everything about the translation of one sentence."""
-        if not isinstance(request.texts, str) or request.pair.direction is None:
-            raise invalid("a look needs a single text and two languages")
-        deadline = time.monotonic() + self.limits.deadline
-        direction, asked = request.pair.direction, Asked(request.texts, request.wanted.prefix)
-        (found,) = await results(
-            direction.queue.submit(Looking(direction), [asked], deadline), deadline
-        )
-        return found
-
     def close(self) -> None:
         """Finish what is in the queues."""
         for direction in self.directions:
@@ -224,6 +228,12 @@ def _texts(found: Sequence[Translation], request: Request) -> dict[str, list[Any
     if request.detailed:
         answer["details"] = [details(each) for each in found]
     return answer
+
+
+def _joined(texts: Union[str, list[str]], form: str) -> str:
+    """What a language is detected from: all texts, without markup."""
+    listed = [texts] if isinstance(texts, str) else texts
+    return "\n".join(map(text_of, listed) if form == "html" else listed)
 
 
 def _too_long(size: int, limit: int) -> RefusedError:

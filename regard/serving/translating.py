@@ -30,7 +30,6 @@ class Wanted(NamedTuple):
     alternatives: int = 0
     prefix: Optional[str] = None  # what the target begins with
     aligned: bool = False
-    lines: bool = True  # a line break ends a sentence
 
 
 @dataclass(frozen=True)
@@ -101,7 +100,7 @@ async def translate(
     direction: Direction, texts: Sequence[str], wanted: Wanted, deadline: float
 ) -> list[Translation]:
     """All sentences of all texts in one go."""
-    parts = await _split(direction, texts, wanted.lines)
+    parts = await _split(direction, texts)
     asked = [each for one in parts for each in _asked(one, wanted.prefix, direction.target)]
     futures = direction.queue.submit(_work(direction, wanted), asked, deadline)
     predictions = await results(futures, deadline)
@@ -117,7 +116,7 @@ async def stream(
 ) -> AsyncIterator[str]:
     """The translation part by part, as its sentences are done; the first part is ready when this
     returns its first value, so that a refusal comes before it."""
-    (parts,) = await _split(direction, [text], wanted.lines)
+    (parts,) = await _split(direction, [text])
     asked = _asked(parts, wanted.prefix, direction.target)
     futures = direction.queue.submit(_work(direction, wanted), asked, deadline)
     yield parts.gaps[0]
@@ -130,9 +129,9 @@ async def stream(
             future.cancel()
 
 
-async def _split(direction: Direction, texts: Sequence[str], lines: bool) -> list[Sentences]:
+async def _split(direction: Direction, texts: Sequence[str]) -> list[Sentences]:
     def work() -> list[Sentences]:
-        return [split(text, direction.source, direction.fits, lines) for text in texts]
+        return [split(text, direction.source, direction.fits) for text in texts]
 
     if sum(map(len, texts)) < THREAD_MIN_CHARACTERS:
         return work()

@@ -55,7 +55,7 @@ def test_detection_ranks_the_languages_of_the_server(client: Client) -> None:
         ("Das Haus ist sehr alt, und niemand wohnt dort.", "de"),
     ):
         found = client.form("/detect", q=text).json
-        assert [each["language"] for each in found][0] == language
+        assert found[0]["language"] == language
         assert len(found) == 2
         assert found[0]["confidence"] > 90
     assert client.form("/detect", q="\U0001f600").json == [{"confidence": 0.0, "language": "en"}]
@@ -74,9 +74,11 @@ def test_the_settings_of_other_pages(client: Client) -> None:
     found = client.get("/frontend/settings").json
     assert found["charLimit"] == 10_000
     assert found["apiKeys"] is found["keyRequired"] is found["suggestions"] is False
-    assert found["supportedFilesFormat"] == [".txt", ".html", ".srt", ".docx", ".odt"]
+    assert (found["filesTranslation"], found["supportedFilesFormat"]) == (False, [])
     assert found["language"]["source"] == {"code": "auto", "name": "Auto (Detect)"}
-    assert client.post("/suggest", {"q": "a", "s": "b"}).status == 403
+    for path in ("/suggest", "/translate_file"):
+        answer = client.post(path, {"q": "a", "s": "b"})
+        assert (answer.status, list(answer.json)) == (403, ["error"])
 
 
 def test_too_many_requests(serve: Serve) -> None:
