@@ -10,7 +10,7 @@ ROOT = Path(__file__).parent.parent / "regard"
 
 LAYERS = (
     ("__main__", "cli"),
-    ("peer", "demo", "ladders", "studies", "inspection"),
+    ("peer", "demo", "ladders", "studies", "serving", "inspection"),
     ("runs", "judge", "predict"),
     ("settings", "recipes", "training", "models"),
     ("search", "nn"),

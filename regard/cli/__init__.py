@@ -14,6 +14,7 @@ from regard.cli.inspect import align, look, watch
 from regard.cli.make import average, corpus, demo, info, ladder, recipes, settings, train
 from regard.cli.options import say
 from regard.cli.parsing import ParserError, explain
+from regard.cli.serve import serve
 from regard.cli.study import study
 from regard.cli.synthetic import augment, distill
 from regard.cli.use import compare, evaluate, judge, score, translate
@@ -28,7 +29,7 @@ app = typer.Typer(
 )
 VERBS = (
     *(train, translate, evaluate, compare, score, ladder, look, align, watch, info),
-    *(average, augment, distill, judge, study, settings, recipes, corpus, demo),
+    *(serve, average, augment, distill, judge, study, settings, recipes, corpus, demo),
 )
 for verb in VERBS:
     app.command(cls=Verb)(verb)

@@ -1,0 +1,60 @@
+"""The verb that serves runs to other programs and to people."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Optional
+
+import typer
+
+from regard.cli.completion import complete_run
+from regard.cli.options import BeamWidth, say
+
+
+def serve(
+    runs: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="RUN ...",
+            help="Folders of trained runs; RUN:en:de says what one translates.",
+            autocompletion=complete_run,
+        ),
+    ],
+    host: Annotated[
+        str, typer.Option(help="Address to listen on; 0.0.0.0: all of this machine.")
+    ] = "127.0.0.1",
+    port: Annotated[int, typer.Option(min=0, max=65535, help="Port; 0: any free one.")] = 5000,
+    limit: Annotated[
+        Optional[list[str]],
+        typer.Option(metavar="NAME=VALUE", help="Change a limit: characters=5000"),
+    ] = None,
+    beam: BeamWidth = None,
+    api_keys: Annotated[
+        Optional[Path],
+        typer.Option(help="File of API keys: KEY [TEXTS_PER_MINUTE [CHARACTERS]] per line."),
+    ] = None,
+    require_api_key: Annotated[
+        bool, typer.Option("--require-api-key", help="Refuse requests without a key.")
+    ] = False,
+    metrics_token: Annotated[
+        Optional[str],
+        typer.Option(envvar="REGARD_METRICS_TOKEN", help="Bearer token that /metrics asks for."),
+    ] = None,
+    behind_proxy: Annotated[
+        bool,
+        typer.Option(
+            "--behind-proxy", help="Believe X-Forwarded-For and -Proto of a proxy on this machine."
+        ),
+    ] = False,
+) -> None:
+    """Serve runs over HTTP, with the API of LibreTranslate.
+
+    Ctrl-C and SIGTERM first finish what was accepted.
+    """
+    from regard.cli.options import refuse
+    from regard.serving import serve
+
+    if api_keys is None:
+        refuse("without --api-keys", {"--require-api-key": require_api_key})
+    access = (api_keys, require_api_key, metrics_token, behind_proxy)
+    serve(runs, host, port, limit or (), beam, *access, say=say)

@@ -1,0 +1,220 @@
+"""Marks around words, carried from a text to its translation by word alignment.
+
+Each target word gets the marks of the source word it is aligned with, so that a mark may be divided
+or move, and is never lost. This serves HTML as well as the formatting of documents.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections import Counter
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple, Optional, Union
+
+from regard.serving.directions import Direction
+from regard.serving.translating import Translation, Wanted, translate, words
+
+_UNIT = re.compile(r"\w+(?:['’\-]\w+)*|[^\w\s]")
+
+Stack = tuple[Hashable, ...]
+"""The marks around a piece of text, outermost first."""
+
+
+class Span(NamedTuple):
+    """Some text inside the same marks."""
+
+    text: str
+    stack: Stack = ()
+
+
+class Point(NamedTuple):
+    """Something between two characters, such as an image or a comment."""
+
+    content: Any
+    stack: Stack = ()
+
+
+Marked = Sequence[Union[Span, Point]]
+
+
+class _Unit(NamedTuple):
+    """A word or a punctuation mark, and where it is."""
+
+    start: int
+    end: int
+    text: str
+
+    @property
+    def is_word(self) -> bool:
+        return self.text[0].isalnum() or self.text[0] == "_"
+
+
+def plain(marked: Marked) -> str:
+    return "".join(each.text for each in marked if isinstance(each, Span))
+
+
+async def translate_marked(
+    direction: Direction, texts: Sequence[Marked], deadline: float
+) -> list[list[Union[Span, Point]]]:
+    """Translations of marked texts, all in one go; words are aligned where there are marks."""
+    aligned = any(isinstance(each, Point) or each.stack for text in texts for each in text)
+    found = await translate(direction, list(map(plain, texts)), Wanted(aligned=aligned), deadline)
+    return [transfer(*both) for both in zip(texts, found, strict=True)]
+
+
+def transfer(marked: Marked, translation: Translation) -> list[Union[Span, Point]]:
+    """The translation with the marks and points of its source."""
+    source = _Source.of(marked)
+    target = translation.text
+    units = _units(target)
+    if not units or not source.units:
+        spans = [Span(target, source.stacks[0] if source.stacks else ())]
+        return [*spans, *(point for _, point in source.points)]
+    links = _links(translation, source.units, units)
+    stacks = _resolve([_stack(unit, links[k], source) for k, unit in enumerate(units)])
+    _keep_all(stacks, units, source)
+    return list(_emit(target, units, stacks, _placed(source, units, links)))
+
+
+@dataclass(frozen=True)
+class _Source:
+    """What is read off a marked text: its units with their stacks, and its points by the number of
+    units before them."""
+
+    units: list[_Unit]
+    stacks: list[Stack]
+    points: list[tuple[int, Point]]
+
+    @staticmethod
+    def of(marked: Marked) -> _Source:
+        offset, bounds, spans, points = 0, list[int](), list[Span](), list[tuple[int, Point]]()
+        for each in marked:
+            if isinstance(each, Point):
+                points.append((offset, each))
+                continue
+            bounds.append(offset)
+            spans.append(each)
+            offset += len(each.text)
+        units = _units(plain(marked))
+        stacks = [spans[bisect_right(bounds, (u.start + u.end - 1) // 2) - 1].stack for u in units]
+        starts = [unit.start for unit in units]
+        placed = [(sum(start < at for start in starts), point) for at, point in points]
+        return _Source(units, stacks, placed)
+
+
+def _units(text: str) -> list[_Unit]:
+    return [_Unit(found.start(), found.end(), found[0]) for found in _UNIT.finditer(text)]
+
+
+def _links(
+    translation: Translation, sources: Sequence[_Unit], targets: Sequence[_Unit]
+) -> list[list[int]]:
+    """For each target unit, the source units in the words that its word is linked to."""
+    found: list[list[int]] = [[] for _ in targets]
+    read = written = 0
+    for gap, each in zip(translation.parts.gaps, translation.sentences, strict=False):
+        read, written = read + len(gap), written + len(gap)
+        read_words, written_words = words(each.source, read), words(each.best.text, written)
+        for source, target in sorted(each.links):
+            if source < len(read_words) and target < len(written_words):
+                inside = _inside(sources, read_words[source])
+                for index in _inside(targets, written_words[target]):
+                    found[index] += inside
+        read, written = read + len(each.source), written + len(each.best.text)
+    return found
+
+
+def _inside(units: Sequence[_Unit], word: tuple[int, int]) -> range:
+    starts = [unit.start for unit in units]
+    return range(bisect_right(starts, word[0] - 1), bisect_right(starts, word[1] - 1))
+
+
+def _stack(unit: _Unit, linked: Sequence[int], source: _Source) -> Optional[Stack]:
+    """The marks that most of the linked words have; a punctuation mark follows its own kind."""
+    same = [
+        source.stacks[index]
+        for index in linked
+        if source.units[index].is_word == unit.is_word
+        and (unit.is_word or source.units[index].text == unit.text)
+    ]
+    return Counter(same).most_common(1)[0][0] if same else None
+
+
+def _resolve(stacks: Sequence[Optional[Stack]]) -> list[Stack]:
+    """Units without links get the marks that both of their neighbours have."""
+    found, before = list[Stack](), Stack()
+    for index, stack in enumerate(stacks):
+        if stack is None:
+            after = next((each for each in stacks[index:] if each is not None), ())
+            stack = _common(before, after)
+        found.append(stack)
+        before = stack
+    return found
+
+
+def _common(first: Stack, second: Stack) -> Stack:
+    count = 0
+    while count < min(len(first), len(second)) and first[count] == second[count]:
+        count += 1
+    return first[:count]
+
+
+def _keep_all(stacks: list[Stack], units: Sequence[_Unit], source: _Source) -> None:
+    """Give each mark that no target unit has the unit at its relative position."""
+    for mark in dict.fromkeys(mark for stack in source.stacks for mark in stack):
+        if any(mark in stack for stack in stacks):
+            continue
+        inside = [index for index, stack in enumerate(source.stacks) if mark in stack]
+        middle = inside[len(inside) // 2]
+        wanted = middle * (len(units) - 1) / max(1, len(source.units) - 1)
+        counts = Counter(each for stack in stacks for each in stack)
+        free = [
+            index
+            for index, stack in enumerate(stacks)
+            if all(counts[each] > 1 or each in source.stacks[middle] for each in stack)
+        ]
+        if free:
+            nearest = min(free, key=lambda index: (not units[index].is_word, abs(index - wanted)))
+            stacks[nearest] = source.stacks[middle]
+
+
+def _placed(
+    source: _Source, units: Sequence[_Unit], links: Sequence[Sequence[int]]
+) -> dict[int, list[Point]]:
+    """The points by the target unit that they come before; after the last one at the end."""
+    found: dict[int, list[Point]] = {}
+    for before, point in source.points:
+        if before == 0 or before == len(source.units):
+            at = 0 if before == 0 else len(units)
+        else:
+            following = [k for k, linked in enumerate(links) if before in linked]
+            preceding = [k + 1 for k, linked in enumerate(links) if before - 1 in linked]
+            relative = round(before * len(units) / len(source.units))
+            at = min(following, default=max(preceding, default=relative))
+        found.setdefault(at, []).append(point)
+    return found
+
+
+def _emit(
+    text: str, units: Sequence[_Unit], stacks: Sequence[Stack], points: dict[int, list[Point]]
+) -> list[Union[Span, Point]]:
+    """The text in order; white space between two units has the marks of both."""
+    found, at, before = list[Union[Span, Point]](), 0, Stack()
+
+    def add(piece: str, stack: Stack) -> None:
+        last = found[-1] if found else None
+        if isinstance(last, Span) and last.stack == stack:
+            found[-1] = Span(last.text + piece, stack)
+        elif piece:
+            found.append(Span(piece, stack))
+
+    for index, (unit, stack) in enumerate(zip(units, stacks, strict=True)):
+        add(text[at : unit.start], _common(before, stack))
+        found.extend(points.get(index, ()))
+        add(unit.text, stack)
+        at, before = unit.end, stack
+    found.extend(points.get(len(units), ()))
+    add(text[at:], ())
+    return found

@@ -1,0 +1,134 @@
+"""Load and time: what is too much is refused at once, and stopping loses no accepted request."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import threading
+import time
+import urllib.request
+from collections.abc import Hashable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+from conftest import Serve
+
+from regard.serving.batching import Check, Queue, Work
+from regard.serving.limits import Limits
+from regard.serving.refusal import RefusedError
+
+
+def test_a_large_body_is_refused(serve: Serve) -> None:
+    client = serve(body=1000)
+    answer = client.translate("ant " * 300)
+    assert (answer.status, answer.json) == (
+        413,
+        {"error": "The request is larger than 1,000 bytes: send less at once."},
+    )
+    assert client.translate("ant").status == 200
+
+
+def test_a_full_queue_refuses_at_once(serve: Serve) -> None:
+    client = serve(queue=10, batch_wait=1)
+    with ThreadPoolExecutor(1) as pool:
+        first = pool.submit(client.translate, "ant bee")
+        while client.service.directions[0].queue.waiting == 0:
+            time.sleep(0.01)
+        refused = client.translate("cat dog")
+        assert (refused.status, refused.headers["Retry-After"]) == (503, "1")
+        assert refused.json == {"error": "The server is busy: try again in a moment."}
+        assert first.result().status == 200
+
+
+def test_a_late_request_is_cancelled(serve: Serve) -> None:
+    client = serve(deadline=0.1, batch_wait=1)
+    answer = client.translate("ant bee")
+    assert answer.status == 504
+    assert answer.json == {"error": "This took too long and was cancelled: send less text."}
+
+
+class Endless(Work[str, str]):
+    """Computes until nobody waits for it."""
+
+    def __init__(self) -> None:
+        self.ended = threading.Event()
+
+    @property
+    def group(self) -> Hashable:
+        return Endless
+
+    def size(self, item: str) -> int:
+        return len(item)
+
+    def compute(self, items: Sequence[str], check: Check) -> list[str]:
+        try:
+            while True:
+                check()
+                time.sleep(0.005)
+        finally:
+            self.ended.set()
+
+
+@pytest.mark.parametrize("cancelled", [False, True])
+def test_work_ends_when_nobody_waits(cancelled: bool) -> None:
+    queue, work = Queue(Limits()), Endless()
+    (future,) = queue.submit(work, ["ant"], time.monotonic() + (60 if cancelled else 0.2))
+    if cancelled:
+        time.sleep(0.1)
+        future.cancel()
+    assert work.ended.wait(5)
+    if not cancelled:
+        with pytest.raises(RefusedError, match="took too long"):
+            future.result(5)
+    queue.close()
+
+
+def ask(address: str, text: str) -> str:
+    body = json.dumps({"q": text, "source": "en", "target": "de"}).encode()
+    request = urllib.request.Request(
+        f"{address}translate", body, {"Content-Type": "application/json"}
+    )
+    with urllib.request.urlopen(request, timeout=60) as answer:
+        return str(json.load(answer)["translatedText"])
+
+
+@pytest.mark.parametrize("attempt", [1, 2])
+def test_a_signal_loses_no_accepted_request(toy_run: Path, attempt: int) -> None:
+    command = [sys.executable, "-m", "regard", "serve", str(toy_run), "--port", "0"]
+    command += ["--limit", "batch=4", "--limit", "batch_wait=0.02"]
+    server = subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=os.environ
+    )
+    assert server.stdout is not None
+    try:
+        found = None
+        while found is None:
+            line = server.stdout.readline()
+            assert line, "the server ended"
+            found = re.search(r"http://\S+/", line)
+        address, text = found[0], "\n".join(["ant bee cat"] * 40)
+        with ThreadPoolExecutor(12) as pool:
+            answers = [pool.submit(ask, address, text) for _ in range(12)]
+            while _in_flight(address) < 4:
+                time.sleep(0.01)
+            server.send_signal(signal.SIGTERM)
+            assert not all(answer.done() for answer in answers)
+            expected = "\n".join(["CAT BEE ANT"] * 40)
+            assert [answer.result() for answer in answers] == [expected] * 12
+        assert server.wait(30) == 0
+        assert server.stdout.read().endswith("Stopped.\n")
+    finally:
+        server.kill()
+        server.wait()
+
+
+def _in_flight(address: str) -> float:
+    with urllib.request.urlopen(f"{address}metrics", timeout=60) as answer:
+        found = re.search(r"^regard_requests_in_flight (\S+)", answer.read().decode(), re.MULTILINE)
+    assert found is not None
+    return float(found[1])
