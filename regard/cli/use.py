@@ -115,8 +115,7 @@ def translate(
 
     experiment = Run.open(run)
     of_source = {"--shortlist": shortlist, "--prefix": prefix, "--alignments": output_alignments}
-    drawn = (temperature, top_k, top_p, seed)
-    asked = SearchOptions(best, beam, length_penalty, sample, *drawn)
+    asked = SearchOptions(best, beam, length_penalty, sample, temperature, top_k, top_p, seed)
     unfit = {**of_source, "--judge": judge, "--ensemble": ensemble}
     refuse_unfit(experiment.config, unfit, unfit | asked.given())
     if output_alignments is None:
