@@ -115,60 +115,67 @@ class Server(uvicorn.Server):
         return await super().on_tick(counter)
 
 
-def _protocol(limits: Limits) -> type[asyncio.Protocol]:
+class Impatient(H11Protocol):
     """uvicorn's protocol, with a limit on the time for headers, and with a last chance for requests
     that are under way when the server stops."""
 
-    class Impatient(H11Protocol):
-        _timer: Optional[asyncio.TimerHandle] = None
+    header_seconds: float
+    _timer: Optional[asyncio.TimerHandle] = None
 
-        def connection_made(self, transport: Any) -> None:
-            super().connection_made(transport)
+    def connection_made(self, transport: Any) -> None:
+        super().connection_made(transport)
+        self._await_headers()
+
+    def data_received(self, data: bytes) -> None:
+        super().data_received(data)
+        self._await_headers()
+
+    def on_response_complete(self) -> None:
+        super().on_response_complete()
+        self._stop_timer()  # an idle connection has its own time
+        if self.conn.trailing_data[0]:
             self._await_headers()
 
-        def data_received(self, data: bytes) -> None:
-            super().data_received(data)
-            self._await_headers()
+    def connection_lost(self, exc: Optional[Exception]) -> None:
+        self._stop_timer()
+        super().connection_lost(exc)
 
-        def on_response_complete(self) -> None:
-            super().on_response_complete()
-            self._stop_timer()  # an idle connection has its own time
-            if self.conn.trailing_data[0]:
-                self._await_headers()
+    def shutdown(self) -> None:
+        if self._is_answering:
+            super().shutdown()
+        else:
+            self.loop.call_later(GRACE, self._leave)
 
-        def connection_lost(self, exc: Optional[Exception]) -> None:
+    @property
+    def _is_answering(self) -> bool:
+        return self.cycle is not None and not self.cycle.response_complete
+
+    def _await_headers(self) -> None:
+        """Run the timer exactly while the beginning of a request has arrived, but not all of
+        its headers."""
+        if self._is_answering:
             self._stop_timer()
-            super().connection_lost(exc)
+        elif self._timer is None:
+            self._timer = self.loop.call_later(self.header_seconds, self._give_up)
 
-        def shutdown(self) -> None:
-            if self._is_answering:
-                super().shutdown()
-            else:
-                self.loop.call_later(GRACE, self._leave)
+    def _stop_timer(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
 
-        @property
-        def _is_answering(self) -> bool:
-            return self.cycle is not None and not self.cycle.response_complete
+    def _give_up(self) -> None:
+        if not self._is_answering and not self.transport.is_closing():
+            self.transport.close()
 
-        def _await_headers(self) -> None:
-            """Run the timer exactly while the beginning of a request has arrived, but not all of
-            its headers."""
-            if self._is_answering:
-                self._stop_timer()
-            elif self._timer is None:
-                self._timer = self.loop.call_later(limits.header_seconds, self._give_up)
+    def _leave(self) -> None:
+        if not self.transport.is_closing():
+            super().shutdown()
 
-        def _stop_timer(self) -> None:
-            if self._timer is not None:
-                self._timer.cancel()
-                self._timer = None
 
-        def _give_up(self) -> None:
-            if not self._is_answering and not self.transport.is_closing():
-                self.transport.close()
+def _protocol(limits: Limits) -> type[asyncio.Protocol]:
+    """The protocol with these limits; uvicorn takes a class and makes its own objects."""
 
-        def _leave(self) -> None:
-            if not self.transport.is_closing():
-                super().shutdown()
+    class Limited(Impatient):
+        header_seconds = limits.header_seconds
 
-    return Impatient
+    return Limited
