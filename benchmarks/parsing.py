@@ -25,7 +25,7 @@ from typing import Any, Union
 import regard
 from benchmarks.variants import Budget, Task, measure, report
 from regard.metrics.paired import paired_bootstrap
-from regard.metrics.table import METRICS
+from regard.metrics.table import DEFAULT, METRICS
 
 CORPORA = ("geo880", "atis")
 VARIANTS = ("plain", "copying")
@@ -134,7 +134,7 @@ def compare(task: Task, outputs: dict[str, list[list[str]]]) -> dict[str, Any]:
             (name, [o for each in found[:seeds] for o in each]) for name, found in outputs.items()
         ]
         sources, references = ([pair[side] for pair in test] * seeds for side in (0, 1))
-        for each in paired_bootstrap(joined, sources, references, [METRICS["exact"]]):
+        for each in paired_bootstrap(joined, sources, references, [METRICS["exact"](DEFAULT)]):
             right[each.name] |= {"margin": each.margin, "p": each.p_value}
     return right
 
