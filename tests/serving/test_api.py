@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 
 import pytest
-from conftest import Client, Serve
+from clients import Client, Serve
 
 from regard.errors import UsageError
 from regard.serving import rates

@@ -7,7 +7,7 @@ from contextlib import suppress
 from html.parser import HTMLParser
 
 import pytest
-from conftest import Client
+from clients import Client
 from hypothesis import given, settings
 from hypothesis import strategies as st
 

@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
-from conftest import Client, Serve
+from clients import Client, Serve
 from toy import some_lines, turned
 
 FORM = "application/x-www-form-urlencoded"
