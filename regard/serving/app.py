@@ -7,43 +7,58 @@ import json
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
+from pathlib import PurePath
 from typing import Any, Optional, TypeVar
+from urllib.parse import quote
 
 from fastapi import FastAPI, Request
-from fastapi.responses import JSONResponse, Response, StreamingResponse
+from fastapi.responses import HTMLResponse, JSONResponse, Response, StreamingResponse
 from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp
 
 from regard import __version__
 from regard.errors import UsageError
+from regard.serving import spec
+from regard.serving.documents import MEDIA_TYPES
 from regard.serving.fields import Fields, read_fields
+from regard.serving.files import Files
 from regard.serving.guard import Guard, refusal_response
+from regard.serving.page import check_look, look_response, page_response, sorry_response
 from regard.serving.refusal import RefusedError, invalid
 from regard.serving.service import Service
 
 Result = TypeVar("Result")
 log = logging.getLogger("regard.serving")
+SWEEP_SECONDS = 30.0
 
 
 def build_app(service: Service, metrics_token: Optional[str] = None) -> ASGIApp:
     """The whole application, with its guard around it."""
 
+    files = Files(service)
+
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
+        sweeping = asyncio.ensure_future(_sweep(files))
         yield
+        sweeping.cancel()
         await asyncio.to_thread(service.close)
+        await asyncio.to_thread(files.store.close)
 
     app = FastAPI(
         title="regard",
         version=__version__,
         openapi_url="/spec",
+        default_response_class=Response,
         docs_url=None,
         redoc_url=None,
         lifespan=lifespan,
     )
     _add_errors(app)
     _add_translation(app, service)
+    _add_files(app, service, files)
     _add_disabled(app)
+    _add_pages(app, service)
     _add_information(app, service, metrics_token)
     paths = frozenset(app.openapi()["paths"])
     return Guard(app, service.limits, service.meters, service.phase, paths)
@@ -103,19 +118,31 @@ def _add_translation(app: FastAPI, service: Service) -> None:
     async def asked(request: Request) -> Fields:
         return await read_fields(request, service.limits)
 
-    @app.post("/translate")
+    @app.post(
+        "/translate",
+        openapi_extra=spec.body(spec.TextFields),
+        responses=spec.answers(spec.Translated, "The translation of each text."),
+    )
     async def translate(request: Request) -> Response:
         checked = service.check(await asked(request), _client(request))
         return JSONResponse(await _unless_gone(request, service.translate(checked)))
 
-    @app.post("/translate_stream")
+    @app.post(
+        "/translate_stream",
+        openapi_extra=spec.body(spec.TextFields),
+        responses=spec.other("application/x-ndjson", "One JSON object per line."),
+    )
     async def translate_stream(request: Request) -> Response:
         checked = service.check(await asked(request), _client(request))
         parts = service.stream(checked)
         first = await anext(parts)  # refusals come before the first part
         return StreamingResponse(_lines(first, parts), media_type="application/x-ndjson")
 
-    @app.post("/detect")
+    @app.post(
+        "/detect",
+        openapi_extra=spec.body(spec.DetectFields),
+        responses=spec.answers(list[spec.Detection], "Languages, the most probable one first."),
+    )
     async def detect(request: Request) -> Response:
         fields = await asked(request)
         allowed = service.admit(fields, _client(request))
@@ -125,12 +152,50 @@ def _add_translation(app: FastAPI, service: Service) -> None:
         return JSONResponse(service.detect(text))
 
 
-async def _lines(first: str, parts: AsyncIterator[str]) -> AsyncIterator[str]:
+def _add_files(app: FastAPI, service: Service, files: Files) -> None:
+    @app.post(
+        "/translate_file",
+        openapi_extra=spec.body(spec.FileFields, (spec.MULTIPART,)),
+        responses=spec.answers(spec.TranslatedFile, "Where the translated file is."),
+    )
+    async def translate_file(request: Request) -> Response:
+        fields, client = await read_fields(request, service.limits), _client(request)
+        asked = await files.check(fields, client)
+        key = await _unless_gone(request, files.translate(asked, fields, client))
+        url = request.url_for("download_file", key=key)
+        return JSONResponse({"translatedFileUrl": str(url)})
+
+    @app.get(
+        "/download_file/{key}",
+        responses={
+            **spec.other("application/octet-stream", "The file."),
+            404: {"model": spec.Refusal, "description": "There is no such file."},
+        },
+    )
+    async def download_file(key: str) -> Response:
+        found = await asyncio.to_thread(files.store.find, key)
+        if found is None:
+            raise HTTPException(404, "There is no such file, or it was kept long enough.")
+        name, data = found
+        kind = MEDIA_TYPES.get(PurePath(name).suffix, "application/octet-stream")
+        disposition = f"attachment; filename*=UTF-8''{quote(name)}"
+        headers = {"Content-Disposition": disposition, "Content-Security-Policy": "sandbox"}
+        return Response(data, media_type=kind, headers=headers)
+
+
+async def _sweep(files: Files) -> None:
+    """Remove old files even if nobody asks for any."""
+    while True:
+        await asyncio.sleep(SWEEP_SECONDS)
+        await asyncio.to_thread(files.store.sweep)
+
+
+async def _lines(first: dict[str, Any], parts: AsyncIterator[dict[str, Any]]) -> AsyncIterator[str]:
     """One JSON object per line."""
-    yield _line({"translatedText": first})
+    yield _line(first)
     try:
         async for part in parts:
-            yield _line({"translatedText": part})
+            yield _line(part)
     except (RefusedError, UsageError) as error:
         yield _line({"error": str(error)})
 
@@ -142,35 +207,74 @@ def _line(value: dict[str, Any]) -> str:
 def _add_disabled(app: FastAPI) -> None:
     """What LibreTranslate has and this server does not: clients are told in its words."""
 
-    @app.post("/suggest")
+    @app.post(
+        "/suggest",
+        status_code=403,
+        responses={403: {"model": spec.Refusal, "description": "Suggestions are disabled."}},
+    )
     async def suggest() -> Response:
         return JSONResponse({"error": "Suggestions are disabled on this server."}, 403)
 
-    @app.post("/translate_file")
-    async def translate_file() -> Response:
-        return JSONResponse({"error": "Files translation are disabled on this server."}, 403)
+
+def _add_pages(app: FastAPI, service: Service) -> None:
+    start = page_response()
+
+    @app.get("/", response_class=HTMLResponse)
+    async def page() -> Response:
+        return start
+
+    @app.post(
+        "/look",
+        response_class=HTMLResponse,
+        openapi_extra=spec.body(spec.TextFields),
+        responses={
+            **spec.answers(spec.Translated, "Refused."),
+            **spec.other("text/html", "A page."),
+        },
+    )
+    async def look(request: Request) -> Response:
+        try:
+            fields = await read_fields(request, service.limits)
+            asked = check_look(service, fields, _client(request))
+            return await _unless_gone(request, look_response(asked, service.limits.deadline))
+        except (RefusedError, UsageError) as error:
+            if "text/html" not in request.headers.get("accept", ""):
+                raise
+            return sorry_response(error)
 
 
 def _add_information(app: FastAPI, service: Service, metrics_token: Optional[str]) -> None:
-    @app.get("/languages")
+    @app.get("/languages", responses=spec.information(list[spec.Language], "What is served."))
     async def languages() -> Response:
         return JSONResponse(service.languages())
 
-    @app.get("/frontend/settings")
+    @app.get("/frontend/settings", responses=spec.information(dict[str, Any], "For pages."))
     async def settings() -> Response:
         return JSONResponse(service.settings())
 
-    @app.get("/health")
+    @app.get("/health", responses=spec.information(spec.Status, "The server runs."))
     async def health() -> Response:
         return JSONResponse({"status": "ok"})
 
-    @app.get("/ready")
+    @app.get(
+        "/ready",
+        responses={
+            **spec.information(spec.Status, "The server takes requests."),
+            503: {"model": spec.Status, "description": "The server is stopping."},
+        },
+    )
     async def ready() -> Response:
         if service.phase.stopping:
             return JSONResponse({"status": "stopping"}, 503)
         return JSONResponse({"status": "ready"})
 
-    @app.get("/metrics")
+    @app.get(
+        "/metrics",
+        responses={
+            200: {"description": "For Prometheus.", "content": {"text/plain": {}}},
+            401: {"model": spec.Refusal, "description": "The token is missing or wrong."},
+        },
+    )
     async def metrics(request: Request) -> Response:
         given = request.headers.get("authorization", "")
         if metrics_token is not None and given != f"Bearer {metrics_token}":

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-MAX_CHARACTERS = 4096
-"""Characters that are read; more do not change the answer."""
+from regard.data.detection import MAX_CHARACTERS, LanguageDetector
 
 MOST = 3
 FALLBACK = "en"
@@ -24,23 +23,17 @@ class Detector:
     """Ranks the languages of the server by character n-grams (Lui & Baldwin 2012)."""
 
     def __init__(self, codes: Sequence[str]) -> None:
-        from py3langid.langid import MODEL_FILE, LanguageIdentifier
-
-        self._codes = list(dict.fromkeys(codes))
-        self._identifier = LanguageIdentifier.from_model_file(MODEL_FILE, norm_probs=True)
-        known = set(self._identifier.labels)
+        by_label = {code.split("-")[0]: code for code in reversed(dict.fromkeys(codes))}
+        self._detector = LanguageDetector(list(by_label))
         self._by_label = {
-            label: code for code in reversed(self._codes) if (label := code.split("-")[0]) in known
+            label: by_label[label] for label in by_label if label in self._detector.labels
         }
-        if self._by_label:
-            self._identifier.set_languages(list(self._by_label))
 
     def rank(self, text: str) -> list[Detected]:
         """The most probable languages, best first; without letters there is only a fallback."""
-        read = text[:MAX_CHARACTERS]
-        if not self._by_label or not any(letter.isalpha() for letter in read):
+        if not self._by_label or not any(map(str.isalpha, text[:MAX_CHARACTERS])):
             return [Detected(FALLBACK, 0.0)]
-        ranked = self._identifier.rank(read)[:MOST]
+        ranked = self._detector.rank(text)[:MOST]
         return [Detected(self._by_label[each], round(100 * value, 1)) for each, value in ranked]
 
     def source(self, text: str, sources: Sequence[str]) -> tuple[str, Detected]:

@@ -80,6 +80,8 @@ class Guard:
         if scope["method"] == "OPTIONS":
             await Response(status_code=HTTPStatus.NO_CONTENT)(scope, receive, send)
             return
+        if scope["method"] == "HEAD":  # uvicorn sends the headers of an answer without its body
+            scope = {**scope, "method": "GET"}
         length = dict(scope["headers"]).get(b"content-length", b"0")
         if length.isdigit() and int(length) > self._limits.body:
             await refusal_response(self._too_large())(scope, receive, send)

@@ -10,7 +10,21 @@ from regard.config import Settings
 class Limits(Settings):
     """What one client may ask for, and what the server takes on at a time."""
 
-    characters: int = Field(default=10_000, ge=1, description="Characters per text.")
+    characters: int = Field(
+        default=10_000, ge=1, description="Characters per text, or per paragraph of a file."
+    )
+    file_characters: int = Field(
+        default=100_000, ge=0, description="Characters per file; 0: no file is translated."
+    )
+    files: int = Field(
+        default=200, ge=1, description="Translated files that are kept; then the oldest goes."
+    )
+    file_bytes: int = Field(
+        default=200_000_000, ge=1_000, description="Bytes of translated files that are kept."
+    )
+    file_seconds: float = Field(
+        default=1_800, gt=0, description="Seconds for which a translated file is kept."
+    )
     texts: int = Field(default=100, ge=1, description="Texts per request.")
     alternatives: int = Field(default=9, ge=0, le=100, description="Alternatives per text.")
     pieces: int = Field(

@@ -6,8 +6,9 @@ or move, and is never lost. This serves HTML as well as the formatting of docume
 
 from __future__ import annotations
 
+import asyncio
 import re
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
@@ -17,6 +18,9 @@ from regard.serving.directions import Direction
 from regard.serving.translating import Translation, Wanted, translate, words
 
 _UNIT = re.compile(r"\w+(?:['’\-]\w+)*|[^\w\s]")
+
+THREAD_MIN_PARTS = 500
+"""Spans and points that are placed in another thread, so that other requests do not wait."""
 
 Stack = tuple[Hashable, ...]
 """The marks around a piece of text, outermost first."""
@@ -59,15 +63,28 @@ async def translate_marked(
     direction: Direction, texts: Sequence[Marked], deadline: float
 ) -> list[list[Union[Span, Point]]]:
     """Translations of marked texts, all in one go; words are aligned where there are marks."""
-    aligned = any(isinstance(each, Point) or each.stack for text in texts for each in text)
+    aligned = any(not _is_uniform(text) for text in texts)
     found = await translate(direction, list(map(plain, texts)), Wanted(aligned=aligned), deadline)
-    return [transfer(*both) for both in zip(texts, found, strict=True)]
+
+    def work() -> list[list[Union[Span, Point]]]:
+        return [transfer(*both) for both in zip(texts, found, strict=True)]
+
+    if sum(map(len, texts)) < THREAD_MIN_PARTS:
+        return work()
+    return await asyncio.to_thread(work)
+
+
+def _is_uniform(marked: Marked) -> bool:
+    """Whether the same marks are around all of a text, so that no words need to be aligned."""
+    return not any(isinstance(each, Point) or each.stack != marked[0].stack for each in marked)
 
 
 def transfer(marked: Marked, translation: Translation) -> list[Union[Span, Point]]:
     """The translation with the marks and points of its source."""
-    source = _Source.of(marked)
     target = translation.text
+    if marked and _is_uniform(marked):
+        return [Span(target, marked[0].stack)]
+    source = _Source.of(marked)
     units = _units(target)
     if not units or not source.units:
         spans = [Span(target, source.stacks[0] if source.stacks else ())]
@@ -100,7 +117,7 @@ class _Source:
         units = _units(plain(marked))
         stacks = [spans[bisect_right(bounds, (u.start + u.end - 1) // 2) - 1].stack for u in units]
         starts = [unit.start for unit in units]
-        placed = [(sum(start < at for start in starts), point) for at, point in points]
+        placed = [(bisect_left(starts, at), point) for at, point in points]
         return _Source(units, stacks, placed)
 
 
@@ -113,21 +130,22 @@ def _links(
 ) -> list[list[int]]:
     """For each target unit, the source units in the words that its word is linked to."""
     found: list[list[int]] = [[] for _ in targets]
+    source_starts = [unit.start for unit in sources]
+    target_starts = [unit.start for unit in targets]
     read = written = 0
     for gap, each in zip(translation.parts.gaps, translation.sentences, strict=False):
         read, written = read + len(gap), written + len(gap)
         read_words, written_words = words(each.source, read), words(each.best.text, written)
         for source, target in sorted(each.links):
             if source < len(read_words) and target < len(written_words):
-                inside = _inside(sources, read_words[source])
-                for index in _inside(targets, written_words[target]):
+                inside = _inside(source_starts, read_words[source])
+                for index in _inside(target_starts, written_words[target]):
                     found[index] += inside
         read, written = read + len(each.source), written + len(each.best.text)
     return found
 
 
-def _inside(units: Sequence[_Unit], word: tuple[int, int]) -> range:
-    starts = [unit.start for unit in units]
+def _inside(starts: Sequence[int], word: tuple[int, int]) -> range:
     return range(bisect_right(starts, word[0] - 1), bisect_right(starts, word[1] - 1))
 
 
@@ -185,14 +203,18 @@ def _placed(
 ) -> dict[int, list[Point]]:
     """The points by the target unit that they come before; after the last one at the end."""
     found: dict[int, list[Point]] = {}
+    first, last = dict[int, int](), dict[int, int]()  # target units of each source unit
+    for k, linked in enumerate(links):
+        for each in linked:
+            first.setdefault(each, k)
+            last[each] = k
     for before, point in source.points:
         if before == 0 or before == len(source.units):
             at = 0 if before == 0 else len(units)
         else:
-            following = [k for k, linked in enumerate(links) if before in linked]
-            preceding = [k + 1 for k, linked in enumerate(links) if before - 1 in linked]
             relative = round(before * len(units) / len(source.units))
-            at = min(following, default=max(preceding, default=relative))
+            preceding = last[before - 1] + 1 if before - 1 in last else relative
+            at = first.get(before, preceding)
         found.setdefault(at, []).append(point)
     return found
 

@@ -33,3 +33,7 @@ def too_late() -> RefusedError:
     return RefusedError(
         HTTPStatus.GATEWAY_TIMEOUT, "This took too long and was cancelled: send less text."
     )
+
+
+def disabled_files() -> RefusedError:
+    return RefusedError(HTTPStatus.FORBIDDEN, "Files translation are disabled on this server.")

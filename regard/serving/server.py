@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import logging
+import os
+import resource
 import socket
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import FrameType
 from typing import Any, Optional, Union
@@ -16,9 +19,10 @@ from starlette.types import ASGIApp
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from regard.config import override
-from regard.errors import RegardError
+from regard.errors import RegardError, UsageError
+from regard.interop.engine import Engine
 from regard.serving.app import build_app
-from regard.serving.directions import Say, load_directions
+from regard.serving.directions import Say, check_runs, load_directions
 from regard.serving.guard import Phase
 from regard.serving.limits import Limits
 from regard.serving.metering import Meters
@@ -31,6 +35,12 @@ MAX_HEADERS = 1_000_000
 GRACE = 0.3
 """Seconds that a silent connection has left when the server stops: its request may be under way."""
 
+OWN_DESCRIPTORS = 500
+"""Open files of the server itself, and connections that are being refused."""
+
+SAME_SIGNAL = 0.5
+"""Seconds in which a second signal means the first: some programs signal a whole process group."""
+
 
 def serve(
     runs: Sequence[Union[str, Path]],
@@ -42,38 +52,82 @@ def serve(
     api_key_required: bool = False,
     metrics_token: Optional[str] = None,
     behind_proxy: bool = False,
+    engine: Engine = "torch",
+    int8: bool = False,
     say: Say = print,
 ) -> None:
     """Serve runs until a signal comes: SIGTERM and Ctrl-C finish what was accepted."""
     bounds = override(Limits(), limits)
     keys = None if api_keys is None else Keys(api_keys)
-    listening = listen(host, port)
-    meters = Meters()
-    directions = load_directions(list(map(str, runs)), bounds, beam, say, meters.batches.observe)
-    service = Service(directions, bounds, keys, api_key_required, meters)
-    server = Server(build_app(service, metrics_token), service, behind_proxy)
-    shown = f"[{host}]" if ":" in host else host
-    say(f"Listening at http://{shown}:{listening.getsockname()[1]}/ until Ctrl-C.")
-    server.run(sockets=[listening])
+    names, meters = list(map(str, runs)), Meters()
+    check_runs(names, engine)
+    _allow_descriptors(bounds.connections + bounds.files + OWN_DESCRIPTORS)
+    with listen(host, port) as listening:
+        given = bounds, beam, say, meters.batches.observe, engine, int8
+        service = Service(load_directions(names, *given), bounds, keys, api_key_required, meters)
+        shown = f"[{host}]" if ":" in host else host
+        sentence = f"Listening at http://{shown}:{listening.getsockname()[1]}/ until Ctrl-C."
+        app = build_app(service, metrics_token)
+        server = Server(app, service, behind_proxy, started=lambda: say(sentence))
+        server.run(sockets=[listening])
     say("Stopped.")
 
 
+def _allow_descriptors(count: int) -> None:
+    """Let this process open so many files and connections, if the system permits it."""
+    now, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = count if most == resource.RLIM_INFINITY else min(count, most)
+    if now != resource.RLIM_INFINITY and now < wanted:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, most))
+
+
 def listen(host: str, port: int) -> socket.socket:
-    """A bound socket: what is wrong with an address is found before anything is loaded."""
+    """A listening socket, made before anything is loaded: a wrong address is found at once, and
+    clients that come while runs are loaded wait.
+
+    Small packets are sent at once. asyncio sees to that only for sockets that name their protocol,
+    which those of `socket.create_server` do not."""
+    family = _family(host, port)
     try:
-        family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
-        return socket.create_server((host, port), family=family, backlog=2048)
+        listening = socket.create_server((host, port), family=family, backlog=2048)
     except OSError as error:
-        reason = error.strerror or error
+        if error.errno == errno.EADDRNOTAVAIL:
+            raise _wrong_host(host) from None
+        reason = os.strerror(error.errno) if error.errno else error
         raise RegardError(
             f"Cannot listen on {host} port {port} ({reason}): give another --host or --port."
         ) from None
+    listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    return listening
+
+
+def _family(host: str, port: int) -> int:
+    """Whether an address is one of IPv4 or IPv6."""
+    if not 0 <= port <= 65535:
+        raise UsageError(f"--port cannot be {port}: give a number from 0 to 65535.")
+    try:
+        return socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
+    except (OSError, ValueError):  # a name that does not exist, or that no host can have
+        raise _wrong_host(host) from None
+
+
+def _wrong_host(host: str) -> UsageError:
+    return UsageError(
+        f"--host cannot be '{host}': give an address of this machine, such as 127.0.0.1, "
+        "or 0.0.0.0 for all of them."
+    )
 
 
 class Server(uvicorn.Server):
     """A server that, told to stop, first says so for a while, then finishes what it has."""
 
-    def __init__(self, app: ASGIApp, service: Service, behind_proxy: bool = False) -> None:
+    def __init__(
+        self,
+        app: ASGIApp,
+        service: Service,
+        behind_proxy: bool = False,
+        started: Callable[[], None] = lambda: None,
+    ) -> None:
         limits = service.limits
         super().__init__(
             uvicorn.Config(
@@ -92,16 +146,24 @@ class Server(uvicorn.Server):
             )
         )
         logging.getLogger("uvicorn.error").setLevel(logging.ERROR)
+        self._started = started  # told when signals are heard and requests answered
         self._phase: Phase = service.phase
         self._drain = limits.drain
         self._stop_at: Optional[float] = None
+        self._signalled_at = float("inf")
+
+    async def startup(self, sockets: Optional[list[socket.socket]] = None) -> None:
+        await super().startup(sockets)
+        self._started()
 
     def handle_exit(self, sig: int, frame: Optional[FrameType]) -> None:
-        """The first signal begins to stop the server, the second one ends it at once."""
-        if self._stop_at is not None:
+        """The first signal begins to stop the server, a later one ends it at once."""
+        if self._stop_at is None:
+            self._signalled_at = time.monotonic()
+            self.stop()
+        elif time.monotonic() > self._signalled_at + SAME_SIGNAL:
+            logging.getLogger("uvicorn.error").setLevel(logging.CRITICAL)  # of what is cancelled
             self.should_exit = self.force_exit = True
-            return
-        self.stop()
 
     def stop(self) -> None:
         """Say that the server is stopping; it takes new requests for a moment longer, until those

@@ -7,12 +7,14 @@ from collections.abc import AsyncIterator, Sequence
 from http import HTTPStatus
 from typing import Any, NamedTuple, Optional, Union
 
+from regard.data.language_names import name_of
 from regard.serving.detecting import Detected, Detector
 from regard.serving.directions import Direction
+from regard.serving.documents import formats
 from regard.serving.fields import Fields
 from regard.serving.guard import Phase
 from regard.serving.html import text_of, translate_html
-from regard.serving.languages import code_of, name_of
+from regard.serving.languages import code_of
 from regard.serving.limits import Limits
 from regard.serving.metering import Meters
 from regard.serving.rates import Allowance, Keys, Rates
@@ -21,6 +23,7 @@ from regard.serving.translating import (
     Translation,
     Wanted,
     details,
+    sentence_details,
     stream,
     translate,
     unchanged,
@@ -69,7 +72,9 @@ class Service:
         self.key_required = key_required
         self.phase = Phase()
         self.meters = meters or Meters()
-        self.meters.watch_queues([direction.queue for direction in directions])
+        self._queues = list({id(each.queue): each.queue for each in directions}.values())
+        self.meters.watch_queues(self._queues)
+        self.file_formats = formats() if limits.file_characters else []
         self._rates = Rates()
         self._by_codes = {(each.source, each.target): each for each in directions}
         codes = dict.fromkeys(code for both in self._by_codes for code in both)
@@ -93,7 +98,7 @@ class Service:
         return {
             "apiKeys": self.keys is not None,
             "charLimit": self.limits.characters,
-            "filesTranslation": False,
+            "filesTranslation": bool(self.file_formats),
             "frontendTimeout": 500,
             "keyRequired": self.key_required,
             "language": {
@@ -101,7 +106,7 @@ class Service:
                 "target": {"code": target, "name": name_of(target)},
             },
             "suggestions": False,
-            "supportedFilesFormat": [],
+            "supportedFilesFormat": self.file_formats,
         }
 
     def admit(self, fields: Fields, client: str, cost: int = 1) -> Allowance:
@@ -140,10 +145,10 @@ class Service:
     def _check_size(self, texts: Union[str, list[str]], most: int) -> None:
         listed = [texts] if isinstance(texts, str) else texts
         if len(listed) > self.limits.texts:
-            raise _too_long(len(listed), self.limits.texts)
+            raise too_long(len(listed), self.limits.texts)
         longest = max(map(len, listed))
         if longest > most:
-            raise _too_long(longest, most)
+            raise too_long(longest, most)
 
     def pair(self, source: str, target: str, text: str) -> Pair:
         """The languages by their codes; `auto` is found from the text."""
@@ -200,24 +205,32 @@ class Service:
             return texts
         return await translate_html(pair.direction, texts, deadline)
 
-    async def stream(self, request: Request) -> AsyncIterator[str]:
-        """The translation of one text, part by part."""
+    async def stream(self, request: Request) -> AsyncIterator[dict[str, Any]]:
+        """The translation of one text, part by part; what is asked about a sentence comes with
+        it."""
         if not isinstance(request.texts, str) or request.format == "html":
             raise invalid("a stream needs a single text without markup")
-        if request.pair.direction is None:
-            yield request.texts
+        pair = request.pair
+        found = {} if pair.detected is None else {"detectedLanguage": pair.detected.as_json()}
+        if pair.direction is None:
+            yield {"translatedText": request.texts, **found}
             return
-        deadline = time.monotonic() + self.limits.deadline
-        async for part in stream(request.pair.direction, request.texts, request.wanted, deadline):
-            yield part
+        deadline, read, written = time.monotonic() + self.limits.deadline, 0, 0
+        async for part in stream(pair.direction, request.texts, request.wanted, deadline):
+            if part.sentence is not None:
+                if request.detailed:
+                    found = {"details": sentence_details(part.sentence, read, written)}
+                read += len(part.sentence.source) - len(part.sentence.best.text)
+            yield {"translatedText": part.text, **found}
+            read, written, found = read + len(part.text), written + len(part.text), {}
 
     def detect(self, text: str) -> list[dict[str, Any]]:
         return [each.as_json() for each in self._detector.rank(text)]
 
     def close(self) -> None:
         """Finish what is in the queues."""
-        for direction in self.directions:
-            direction.queue.close()
+        for queue in self._queues:
+            queue.close()
 
 
 def _texts(found: Sequence[Translation], request: Request) -> dict[str, list[Any]]:
@@ -236,5 +249,5 @@ def _joined(texts: Union[str, list[str]], form: str) -> str:
     return "\n".join(map(text_of, listed) if form == "html" else listed)
 
 
-def _too_long(size: int, limit: int) -> RefusedError:
+def too_long(size: int, limit: int) -> RefusedError:
     return invalid(f"request ({size}) exceeds text limit ({limit})")

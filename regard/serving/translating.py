@@ -104,26 +104,36 @@ async def translate(
     asked = [each for one in parts for each in _asked(one, wanted.prefix, direction.target)]
     futures = direction.queue.submit(_work(direction, wanted), asked, deadline)
     predictions = await results(futures, deadline)
-    sentences = [_chosen(*both) for both in zip(asked, predictions, strict=True)]
+    sentences = [_chosen(direction, *both) for both in zip(asked, predictions, strict=True)]
     if wanted.aligned:
         sentences = await _aligned(direction, sentences, deadline)
     rest = iter(sentences)
     return [Translation(one, tuple(next(rest) for _ in one.texts)) for one in parts]
 
 
+class Part(NamedTuple):
+    """A part of a translation: a sentence with the gap after it, or the gap before the first."""
+
+    text: str
+    sentence: Optional[Sentence] = None
+
+
 async def stream(
     direction: Direction, text: str, wanted: Wanted, deadline: float
-) -> AsyncIterator[str]:
+) -> AsyncIterator[Part]:
     """The translation part by part, as its sentences are done; the first part is ready when this
     returns its first value, so that a refusal comes before it."""
     (parts,) = await _split(direction, [text])
     asked = _asked(parts, wanted.prefix, direction.target)
     futures = direction.queue.submit(_work(direction, wanted), asked, deadline)
-    yield parts.gaps[0]
+    yield Part(parts.gaps[0])
     try:
         for each, future, gap in zip(asked, futures, parts.gaps[1:], strict=True):
             (prediction,) = await results([future], deadline)
-            yield _chosen(each, prediction).best.text + gap
+            sentence = _chosen(direction, each, prediction)
+            if wanted.aligned:
+                (sentence,) = await _aligned(direction, [sentence], deadline)
+            yield Part(sentence.best.text + gap, sentence)
     finally:
         for future in futures:
             future.cancel()
@@ -154,13 +164,31 @@ def _asked(parts: Sentences, prefix: Optional[str], target: str) -> list[Asked]:
     return [Asked(text, begin) for text, begin in zip(parts.texts, begun, strict=True)]
 
 
-def _chosen(asked: Asked, prediction: Prediction) -> Sentence:
+def _chosen(direction: Direction, asked: Asked, prediction: Prediction) -> Sentence:
     """The best candidate that does not loop; if all do, the best one up to its loop."""
-    fit = [each for each in prediction.best if not is_looping(each.text, asked.text)]
+    candidates = _as_begun(direction, asked.prefix or "", prediction.best)
+    fit = [each for each in candidates if not is_looping(each.text, asked.text)]
     if not fit:
-        best = prediction.best[0]
+        best = candidates[0]
         return Sentence(asked.text, replace(best, text=without_loop(best.text)))
     return Sentence(asked.text, fit[0], tuple(fit[1:]))
+
+
+def _as_begun(
+    direction: Direction, prefix: str, candidates: Sequence[Candidate]
+) -> Sequence[Candidate]:
+    """The candidates with the prefix exactly as it was given, where the tokenizer spells it
+    differently or does not know all of its letters."""
+    tokenizer, given = direction.predictor.tokenizers.target, prefix.strip()
+    spelled = tokenizer.decode(tokenizer.encode([given])[0]) if given else ""
+    if spelled == given:
+        return candidates
+    return [
+        replace(each, text=given + each.text[len(spelled) :])
+        if each.text.startswith(spelled)
+        else each
+        for each in candidates
+    ]
 
 
 async def _aligned(
@@ -180,21 +208,25 @@ def details(translation: Translation) -> dict[str, Any]:
     gaps = translation.parts.gaps
     for gap, each in zip(gaps, translation.sentences, strict=False):
         read, written = read + len(gap), written + len(gap)
-        sources, targets = words(each.source, read), words(each.best.text, written)
-        sentences.append(
-            {
-                "source": [read, read + len(each.source)],
-                "target": [written, written + len(each.best.text)],
-                "score": round(each.best.log_probability / each.best.tokens, 4),
-                "alignment": [
-                    [*sources[source], *targets[target]]
-                    for source, target in sorted(each.links)
-                    if source < len(sources) and target < len(targets)
-                ],
-            }
-        )
+        sentences.append(sentence_details(each, read, written))
         read, written = read + len(each.source), written + len(each.best.text)
     return {"score": round(translation.score, 4), "sentences": sentences}
+
+
+def sentence_details(sentence: Sentence, read: int, written: int) -> dict[str, Any]:
+    """The same for one sentence, which begins at these offsets."""
+    source, target = sentence.source, sentence.best.text
+    sources, targets = words(source, read), words(target, written)
+    return {
+        "source": [read, read + len(source)],
+        "target": [written, written + len(target)],
+        "score": round(sentence.best.log_probability / sentence.best.tokens, 4),
+        "alignment": [
+            [*sources[index], *targets[other]]
+            for index, other in sorted(sentence.links)
+            if index < len(sources) and other < len(targets)
+        ],
+    }
 
 
 def words(text: str, offset: int) -> list[tuple[int, int]]:

@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple, Optional
 
+from regard.interop.engine import Engine
 from regard.serving.app import build_app
 from regard.serving.directions import load_directions
 from regard.serving.limits import Limits
@@ -66,14 +67,20 @@ class Client:
 
 @contextmanager
 def serving(
-    runs: list[str], keys: Optional[Path] = None, required: bool = False, **limits: Any
+    runs: list[str],
+    keys: Optional[Path] = None,
+    required: bool = False,
+    engine: Engine = "torch",
+    behind_proxy: bool = False,
+    **limits: Any,
 ) -> Iterator[Client]:
     bounds, meters = Limits(**{"requests": 1_000_000, "drain": 0.0, **limits}), Meters()
-    directions = load_directions(runs, bounds, None, lambda text: None, meters.batches.observe)
+    given = bounds, None, lambda text: None, meters.batches.observe, engine
+    directions = load_directions(runs, *given)
     known = None if keys is None else Keys(keys)
     service = Service(directions, bounds, known, required, meters)
     listening = listen("127.0.0.1", 0)
-    server = Server(build_app(service), service)
+    server = Server(build_app(service), service, behind_proxy)
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
     thread.start()
     address = f"http://127.0.0.1:{listening.getsockname()[1]}"

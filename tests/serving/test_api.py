@@ -37,6 +37,14 @@ def test_the_wrong_method(client: Client, method: str, path: str) -> None:
     assert client.ask(method, path).status == 405
 
 
+def test_head_gives_the_headers_of_get(client: Client) -> None:
+    for path in ("/", "/health", "/languages", "/nothing"):
+        head, got = client.ask("HEAD", path), client.get(path)
+        assert (head.status, head.body) == (got.status, b"")
+        assert head.headers["Content-Length"] == got.headers["Content-Length"]
+    assert client.ask("HEAD", "/translate").status == 405
+
+
 def test_cors_on_every_response(client: Client) -> None:
     for answer in (
         client.get("/languages"),
@@ -74,11 +82,11 @@ def test_the_settings_of_other_pages(client: Client) -> None:
     found = client.get("/frontend/settings").json
     assert found["charLimit"] == 10_000
     assert found["apiKeys"] is found["keyRequired"] is found["suggestions"] is False
-    assert (found["filesTranslation"], found["supportedFilesFormat"]) == (False, [])
+    assert found["filesTranslation"] is True
+    assert found["supportedFilesFormat"] == [".txt", ".html", ".srt", ".docx", ".odt"]
     assert found["language"]["source"] == {"code": "auto", "name": "Auto (Detect)"}
-    for path in ("/suggest", "/translate_file"):
-        answer = client.post(path, {"q": "a", "s": "b"})
-        assert (answer.status, list(answer.json)) == (403, ["error"])
+    answer = client.post("/suggest", {"q": "a", "s": "b"})
+    assert (answer.status, list(answer.json)) == (403, ["error"])
 
 
 def test_too_many_requests(serve: Serve) -> None:

@@ -188,7 +188,7 @@ def test_unknown_sections_are_refused(client: Client) -> None:
 
 @pytest.mark.parametrize("text", ["<!--", "<![", "<a ", "<a b='", "</", "&", "<b>", "<p", "<?"])
 def test_hostile_documents_take_no_time(text: str) -> None:
-    started = time.monotonic()
+    started = time.process_time()
     with suppress(RefusedError):
         read_html(text * (50_000 // len(text)))
-    assert time.monotonic() - started < 5
+    assert time.process_time() - started < 5

@@ -1,0 +1,90 @@
+"""Subtitles (SubRip): times and numbers stay, and each subtitle keeps its number of lines."""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+import srt
+
+from regard.serving.documents.base import Document, unreadable
+from regard.serving.documents.text import decoded
+from regard.serving.fields import clean
+from regard.serving.html import Item, read_html, write_html
+from regard.serving.markup import Marked
+
+_START = re.compile(r"\A(?:\{\\[^}]*\})*\s*(?:[-–—]\s*)?")
+"""What stays before a text: where the subtitle is shown, and the dash of a speaker."""
+
+_SPEAKER = re.compile(r"\n(?=\s*[-–—])")
+_TAG = re.compile(r"<[^>]*>")
+
+
+class _Turn(NamedTuple):
+    """What one person says in a subtitle."""
+
+    start: str
+    items: list[Item]
+    lines: int
+
+    @staticmethod
+    def read(text: str) -> _Turn:
+        start = _START.match(text)[0]  # type: ignore[index]
+        items = read_html(text[len(start) :].replace("\n", " "))
+        return _Turn(start, items, text[len(start) :].count("\n") + 1)
+
+    def write(self, texts: Iterator[Marked]) -> str:
+        written = "".join(
+            item if isinstance(item, str) else write_html(next(texts)) for item in self.items
+        )
+        return self.start + broken(html.unescape(written), self.lines)
+
+
+class Subtitles(Document):
+    """The lines of a subtitle are one text; those that begin with a dash are texts of their own.
+    Sentences that continue in the next subtitle are divided there."""
+
+    def __init__(self, data: bytes) -> None:
+        self._mark, self._encoding, text = decoded(data)
+        try:
+            self._subtitles = list(srt.parse(clean(text).replace("\r\n", "\n")))
+        except srt.SRTParseError:
+            raise unreadable() from None
+        self._ends_lines_with = "\r\n" if "\r\n" in text else "\n"
+        self._turns = [
+            [_Turn.read(turn) for turn in _SPEAKER.split(each.content)] for each in self._subtitles
+        ]
+        items = [item for turns in self._turns for turn in turns for item in turn.items]
+        self.texts = [item for item in items if not isinstance(item, str)]
+
+    def write(self, texts: Sequence[Marked]) -> bytes:
+        rest = iter(texts)
+        for subtitle, turns in zip(self._subtitles, self._turns, strict=True):
+            subtitle.content = "\n".join([turn.write(rest) for turn in turns])
+        text = srt.compose(self._subtitles, reindex=False)
+        return self._mark + text.replace("\n", self._ends_lines_with).encode(self._encoding)
+
+
+def broken(text: str, count: int) -> str:
+    """A text on so many lines of similar length, as far as its spaces allow."""
+    lines = list[str]()
+    for left in range(count, 1, -1):
+        tags = [match.span() for match in _TAG.finditer(text)]
+        spaces = [
+            index
+            for index, letter in enumerate(text)
+            if letter == " " and not any(start < index < end for start, end in tags)
+        ]
+        if not spaces:
+            break
+        best = min(spaces, key=lambda index: abs(_shown(text[:index]) - _shown(text) / left))
+        lines.append(text[:best])
+        text = text[best + 1 :]
+    return "\n".join([*lines, text])
+
+
+def _shown(text: str) -> int:
+    """How many characters are seen."""
+    return len(_TAG.sub("", text))
