@@ -35,7 +35,7 @@ class Ablation:
 
     def lower(self, expected: str, ours: str, theirs: str, by: float = 0.0) -> Check:
         """Whether one variant scores less than another, by more than this."""
-        return below(expected, self.change(ours, theirs), -by)
+        return below(expected, self.change(ours, theirs), 0.0 - by)
 
     def chart(self, title: str) -> Bars:
         bars = {name: (self[name].value, self[name].margin or 0.0) for name in self.values}

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 Verdict = Literal["holds", "holds partly", "does not hold"]
+VERDICTS: tuple[Verdict, ...] = ("holds", "holds partly", "does not hold")
 
 STUDENT_T = (12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262)
 """97.5 % quantiles of Student's t distribution, from one degree of freedom on."""
@@ -41,10 +42,10 @@ class Number:
     def __str__(self) -> str:
         size = self.margin or abs(self.value)
         small = 0 < size < SMALL
-        digits = _digits(size)
+        digits = 0 if self.margin is None and self.value == round(self.value) else _digits(size)
         shown = f"{self.value:.1e}" if small else f"{self.value:,.{digits}f}"
         if self.margin:
-            shown += f" ± {self.margin:.1e}" if small else f" ± {self.margin:.{digits}f}"
+            shown += f" ± {self.margin:.1e}" if small else f" ± {self.margin:,.{digits}f}"
         return f"{shown} {self.unit}" if self.unit else shown
 
 
@@ -141,6 +142,12 @@ class Finding:
         with style():
             return draw(self.charts)
 
+    def _repr_html_(self) -> str:
+        """What a notebook shows: verdict, figure, numbers and checks."""
+        from regard.studies.site import summary
+
+        return summary(self)
+
     def __str__(self) -> str:
         return f"{self.headline} The claim {self.verdict} ({self.confidence})."
 
@@ -156,3 +163,4 @@ class Study:
     change: str  # how to try it differently
     meaning: str  # for someone who trains a model
     measure: Callable[[Laboratory], Finding]
+    timed: bool = False  # it compares times, so that no other study may run beside it

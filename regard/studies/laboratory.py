@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import fcntl
 import hashlib
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Optional, TypeVar, Union, cast
 
+from regard.config import override
 from regard.corpora.registry import write_corpus
 from regard.data.parallel import Parallel
 from regard.models.base import EncoderDecoder
 from regard.predict import Predictor
-from regard.recipes.config import Config
+from regard.recipes import find_recipe
+from regard.recipes.config import Budget, Config
 from regard.runs.folder import Run
 from regard.runs.load import load_model, load_predictor
 from regard.runs.train import train
@@ -39,11 +43,11 @@ class Laboratory:
     def corpus(self, name: str, pairs: int, seed: int = 1) -> Path:
         """The folder of a built-in corpus, written the first time it is asked for."""
         folder = self.folder / "corpora" / f"{name}-{pairs}-{seed}"
-        done = folder / "complete"
-        if not done.exists():
-            self.say(f"writing the corpus {name}")
-            write_corpus(name, folder, pairs, seed)
-            done.touch()
+        with self._alone(folder) as finished:
+            if not finished.exists():
+                self.say(f"writing the corpus {name}")
+                write_corpus(name, folder, pairs, seed)
+                finished.touch()
         return folder
 
     def trained(
@@ -55,20 +59,31 @@ class Laboratory:
         seed: int = 1,
         settings: Sequence[str] = (),
     ) -> Run:
-        """A finished run: trained now, resumed, or the one that an earlier study trained."""
-        given = recipe if isinstance(recipe, str) else recipe.model_dump(mode="json")
+        """A finished run: trained now, resumed, or the one that an earlier study trained.
+
+        Runs are the same if their complete configs are, however these were written. One process
+        trains each, so that its numbers do not depend on the cores of the machine.
+        """
+        chosen = [f"training.seed={seed}", "training.processes=1", *settings]
+        config = override(find_recipe(recipe), chosen).changed(budget=Budget(steps=steps))
         files = [str(each).replace(str(self.folder), "") for each in (data, valid)]
-        key = json.dumps([given, files, steps, seed, list(settings)])
+        key = json.dumps([config.model_dump(mode="json"), files])
         folder = self.folder / "runs" / hashlib.sha256(key.encode()).hexdigest()[:16]
-        kind = recipe if isinstance(recipe, str) else recipe.model.kind
-        self.say(f"training {kind}, {steps:,} steps, seed {seed}")
-        chosen = [f"training.seed={seed}", *settings]
-        if self.quick:
-            chosen.insert(0, "training.processes=1")
-        (self.folder / "runs").mkdir(parents=True, exist_ok=True)
-        return train(
-            recipe, data, run=folder, valid=valid, steps=steps, settings=chosen, quiet=True
-        )
+        with self._alone(folder) as finished:
+            if finished.exists():
+                return Run.open(folder)
+            self.say(f"training {config.model.kind}, {steps:,} steps, seed {seed}")
+            run = train(config, data, run=folder, valid=valid, quiet=True)
+            finished.touch()
+        return run
+
+    @contextmanager
+    def _alone(self, folder: Path) -> Iterator[Path]:
+        """What marks a folder as finished, while no other process works on the folder."""
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        with folder.with_suffix(".lock").open("w") as stream:
+            fcntl.flock(stream, fcntl.LOCK_EX)
+            yield folder.with_suffix(".finished")
 
     def predictor(self, run: Run, beam: int = 1) -> Predictor:
         """A trained run, ready to use; greedy unless a beam is given."""

@@ -11,7 +11,7 @@ DEPTHS = (1, 2, 3, 4)
 
 
 def measure(laboratory: Laboratory) -> Finding:
-    task = GrammarTask(laboratory)
+    task = GrammarTask(laboratory, steps=500)
     values = {
         f"{depth} layers": task.losses(
             [f"model.layers={depth}", f"model.residual={'true' if depth > 1 else 'false'}"],

@@ -16,7 +16,7 @@ VARIANTS = {
 
 
 def measure(laboratory: Laboratory) -> Finding:
-    task = GrammarTask(laboratory, pairs=1500, steps=800)
+    task = GrammarTask(laboratory, pairs=1500, steps=500)
     exact = ablate("exact translations", "%", VARIANTS, task.exact)
     losses: Ablation = ablate("validation loss", "nats per token", VARIANTS, task.losses)
     return Finding(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import platform
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import date
 from pathlib import Path
@@ -16,7 +16,8 @@ from regard.errors import UsageError
 from regard.files import read_json, write_json
 from regard.processes.cores import available_cores
 from regard.studies.base import Check, Finding, Number
-from regard.studies.laboratory import Laboratory
+
+CIRCUMSTANCES = ("seconds", "processor_seconds", "facts", "machine", "day")
 
 CHARTS: dict[str, type[Chart]] = {"lines": Lines, "bars": Bars, "map": Map}
 
@@ -27,25 +28,29 @@ class Result:
 
     finding: Finding
     seconds: float
+    processor_seconds: float  # depend less on what else the machine does
     facts: Mapping[str, Any]  # what it depends on: another of these makes the study run again
     machine: str
     day: str
 
 
-def facts_of(module: Path, laboratory: Laboratory) -> dict[str, Any]:
+def facts_of(module: Path, quick: bool, seeds: Sequence[int]) -> dict[str, Any]:
     """What the result of a study depends on: its own code, the effort and the seeds."""
     digest = hashlib.sha256(module.read_bytes()).hexdigest()[:16]
     return {
         "version": __version__,
         "code": digest,
-        "quick": laboratory.quick,
-        "seeds": list(laboratory.seeds),
+        "quick": quick,
+        "seeds": list(seeds),
     }
 
 
-def result_of(finding: Finding, seconds: float, facts: Mapping[str, Any]) -> Result:
+def result_of(
+    finding: Finding, seconds: float, processor_seconds: float, facts: Mapping[str, Any]
+) -> Result:
     machine = f"{available_cores()} cores, {platform.machine()}, Python {platform.python_version()}"
-    return Result(finding, seconds, facts, machine, date.today().isoformat())
+    day = date.today().isoformat()
+    return Result(finding, seconds, processor_seconds, facts, machine, day)
 
 
 def save_result(path: Path, result: Result) -> None:
@@ -60,6 +65,7 @@ def save_result(path: Path, result: Result) -> None:
             "checks": [asdict(check) for check in finding.checks],
             "charts": [{"kind": names[type(chart)], **asdict(chart)} for chart in finding.charts],
             "seconds": round(result.seconds, 1),
+            "processor_seconds": round(result.processor_seconds, 1),
             "facts": dict(result.facts),
             "machine": result.machine,
             "day": result.day,
@@ -81,7 +87,8 @@ def read_result(path: Path, facts: Mapping[str, Any]) -> Optional[Result]:
             tuple(Check(**check) for check in stored["checks"]),
             tuple(_chart(chart) for chart in stored["charts"]),
         )
-        return Result(finding, stored["seconds"], stored["facts"], stored["machine"], stored["day"])
+        circumstances = (stored[name] for name in CIRCUMSTANCES)
+        return Result(finding, *circumstances)
     except (KeyError, TypeError, AttributeError, UsageError):
         return None  # damaged, or of an earlier form: measured again
 

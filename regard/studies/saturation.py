@@ -67,7 +67,7 @@ def measure(laboratory: Laboratory) -> Finding:
             below("unscaled, wide heads saturate", entropy[False, wide], entropy[True, wide]),
             below("their gradient is lost", gradient[False, wide], gradient[True, wide]),
             above("narrow heads need no scaling", entropy[False, narrow], 0.5),
-            above("training with wide heads suffers", cost["heads of width 128"], 0.0),
+            above("training with wide heads suffers", cost["heads of width 64"], 0.0),
             below("training with narrow heads does not", cost["heads of width 4"], 5.0),
         ),
         (
@@ -89,8 +89,8 @@ def _cost_in_training(laboratory: Laboratory) -> dict[str, Number]:
     """By how many per cent the validation loss rises when scores are not scaled."""
     task = GrammarTask(laboratory)
     found = {}
-    for heads, name in ((1, "heads of width 128"), (32, "heads of width 4")):
-        settings = ["model.width=128", f"model.heads={heads}"]
+    for heads, name in ((1, "heads of width 64"), (16, "heads of width 4")):
+        settings = [f"model.heads={heads}"]
         plain = task.losses([*settings, "model.scale_scores=false"])
         found[name] = relative_change(plain, task.losses(settings))
     return found
@@ -105,7 +105,7 @@ STUDY = Study(
     "independent with variance 1",
     method="Softmax over 64 random keys, with and without the division, for widths from 4 to "
     "1,024: entropy of the weights and norm of the gradient at the scores. Then small Transformers "
-    "of width 128, with one head or with 32, learn the grammar corpus with and without it.",
+    "of width 64, with one head or with 16, learn the grammar corpus with and without it.",
     change="regard train tiny --set model.scale_scores=false --set model.heads=1 trains such a "
     "model on your own data; saturation(width, scaled, seed) measures one width.",
     meaning="Keep the scaling: it costs nothing, and without it the width of the heads becomes a "

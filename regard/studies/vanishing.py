@@ -36,7 +36,7 @@ DISTANCES = (1, 2, 3, 5, 7, 10, 15, 20, 30, 50, 70, 100)
 
 
 def measure(laboratory: Laboratory) -> Finding:
-    data, valid = _text(laboratory)
+    data, valid = text_of(laboratory)
     steps = laboratory.effort(400, 20)
     distances = [each for each in DISTANCES if each <= laboratory.effort(100, 20)]
     norms: dict[str, list[list[float]]] = {name: [] for name in VARIANTS}
@@ -82,9 +82,9 @@ def _chart(distances: list[int], norms: dict[str, list[list[float]]]) -> Lines:
     return Lines(title, "tokens back", "relative norm", lines, log_y=True, level=REACH)
 
 
-def _text(laboratory: Laboratory) -> tuple[Parallel, Parallel]:
+def text_of(laboratory: Laboratory) -> tuple[Parallel, Parallel]:
     """Lines of many sentences each, so that there is something far back."""
-    sentences, per_line = laboratory.effort((20_000, 14), (600, 6))
+    sentences, per_line = laboratory.effort((20_000, 8), (600, 6))
     path = laboratory.scratch / f"long-{sentences}"
     files = [path.with_suffix(f".{part}") for part in ("train", "valid")]
     if not files[1].exists():
@@ -173,7 +173,7 @@ STUDY = Study(
     formula="dJ_i / dh_j = dJ_i / dh_i · W^(i - j), so |dJ_i / dh_j| ~ λ^(i - j), where λ is the "
     "largest eigenvalue of W",
     method="Language models of one tanh, GRU or LSTM layer, and a Transformer of two layers, all "
-    "of width 64, learn lines of 14 sentences. Then the loss of one token is differentiated with "
+    "of width 64, learn lines of 8 sentences. Then the loss of one token is differentiated with "
     "respect to the embeddings that entered before it. The reach is the distance over which the "
     "mean norm falls to a hundredth of that of one token back (at most 100 are measured). The "
     "eigenvalue rule is checked on a tanh cell with orthogonal weights times λ, near zero.",

@@ -50,16 +50,38 @@ def test_a_cold_look_up_is_exact_and_noise_spoils_it() -> None:
     assert database.look_up(0.01, 1, noise=5.0)[0] < 0.6
 
 
+def growth(build: complexity.Build, lengths: tuple[int, ...]) -> float:
+    return complexity.exponent(lambda n: complexity.operations(build, n), lengths)
+
+
 @pytest.mark.parametrize("name", complexity.LAYERS)
 def test_the_table_of_complexities(name: str) -> None:
     build, expected = complexity.LAYERS[name]
-    assert complexity.exponent(build, (64, 128)) == pytest.approx(expected.exponent, abs=0.15)
+    if name in complexity.COUNTED:
+        assert growth(build, (64, 128)) == pytest.approx(expected.exponent, abs=0.15)
     assert complexity.path(build, 16) <= expected.path(16)
-    growth = complexity.sequential(build, 16) / complexity.sequential(build, 8)
-    assert (growth > 1.5) is (name == "recurrent")
+    longer = complexity.sequential(build, 16) / complexity.sequential(build, 8)
+    assert (longer > 1.5) is (name == "recurrent")
 
 
-def test_the_path_of_a_convolution_is_as_long_as_its_input() -> None:
-    build, _ = complexity.LAYERS["convolution, width 3"]
-    assert [complexity.path(build, n) for n in (4, 8)] == [3, 7]
-    assert math.isclose(complexity.exponent(build, (32, 64)), 1.0, abs_tol=0.05)
+def test_the_path_of_a_convolution_is_as_long_as_its_input_and_dilation_shortens_it() -> None:
+    plain, dilated = (
+        complexity.LAYERS[name][0] for name in ("convolution, width 3", "dilated convolutions")
+    )
+    assert [complexity.path(plain, n) for n in (4, 8, 16)] == [3, 7, 15]
+    assert [complexity.path(dilated, n) for n in (4, 8, 16)] == [2, 3, 4]
+    assert math.isclose(growth(plain, (32, 64)), 1.0, abs_tol=0.05)
+
+
+def test_operations_are_fitted_by_their_terms() -> None:
+    attention, error = complexity.fit(complexity.LAYERS["self-attention"][0], (32, 64))
+    recurrent, _ = complexity.fit(complexity.LAYERS["recurrent"][0], (8, 16))
+    assert attention == pytest.approx([4, 0, 0], abs=0.01)
+    assert recurrent == pytest.approx([0, 4, 0], abs=0.01)
+    assert error < 1e-6
+
+
+def test_only_the_fused_kernel_keeps_no_weights() -> None:
+    plain, fused = (complexity.LAYERS[name][0] for name in ("self-attention", complexity.FUSED))
+    assert complexity.kept(plain, 64) == 64**2
+    assert complexity.kept(fused, 64) == 64 * complexity.WIDTH

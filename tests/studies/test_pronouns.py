@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import pytest
 from untrained import untrained
@@ -12,6 +14,7 @@ from regard.data.tokenizer import Words
 from regard.errors import UsageError
 from regard.inspection.look import look
 from regard.models.transformer import TransformerConfig
+from regard.studies.pronoun import CHANCE, accuracy
 from regard.studies.pronouns import resolving_heads
 
 EXAMPLES = grammar.generate(0, held_out=30).test
@@ -53,3 +56,20 @@ def test_heads_are_ranked_by_accuracy(position: str) -> None:
     plain = [example for example in EXAMPLES if example.pronoun is None]
     with pytest.raises(UsageError, match="No riddles"):
         resolving_heads(predictor, plain)
+
+
+def test_only_the_right_pronoun_resolves_a_riddle() -> None:
+    riddles = [each for each in grammar.generate(0).test if each.pronoun is not None][:300]
+
+    def written(pronoun: str | None) -> Callable[[list[str]], list[str]]:
+        """Right translations, with this pronoun in the place of the right one."""
+        outputs = []
+        for riddle in riddles:
+            words = riddle.target.split(" ")
+            assert riddle.pronoun is not None
+            words[riddle.pronoun] = pronoun or words[riddle.pronoun]
+            outputs.append(" ".join(words))
+        return lambda sources: outputs
+
+    assert accuracy(written(None), riddles) == 100  # type: ignore[arg-type]
+    assert accuracy(written("er"), riddles) == pytest.approx(CHANCE, abs=10)  # type: ignore[arg-type]

@@ -8,19 +8,18 @@ import pytest
 
 from regard.studies import NAMES, series
 from regard.studies.laboratory import Laboratory
-
-
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """One laboratory for all, so that what several studies train is trained once."""
-    return tmp_path_factory.mktemp("laboratory")
+from regard.studies.results import read_result, result_of, save_result
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_the_quick_form(name: str, folder: Path) -> None:
-    found = series.find_study(name).measure(Laboratory(folder, quick=True, seeds=(1,)))
+def test_the_quick_form(name: str, laboratory: Laboratory, tmp_path: Path) -> None:
+    found = series.find_study(name).measure(laboratory)
     assert found.numbers
     assert found.checks
     assert all(check.expected and check.measured for check in found.checks)
     assert found.headline.endswith(".")
     assert found.figure.axes
+    save_result(tmp_path / "found.json", result_of(found, 1.0, 1.0, {}))
+    stored = read_result(tmp_path / "found.json", {})
+    assert stored is not None
+    assert (stored.finding.numbers, stored.finding.checks) == (found.numbers, found.checks)

@@ -3,17 +3,21 @@ study has what its page shows."""
 
 from __future__ import annotations
 
+import os
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 import regard
 from regard.drawing.charts import Bars, Lines, Map
-from regard.errors import UsageError
+from regard.errors import RegardError, UsageError
 from regard.studies import NAMES, series
 from regard.studies.base import Check, Finding, Number, Study, above, below, difference, mean, share
+from regard.studies.grammar_task import GrammarTask
 from regard.studies.laboratory import Laboratory
 from regard.studies.results import read_result, result_of, save_result
+from regard.studies.table import markdown
 
 
 def finding(*holds: bool | None) -> Finding:
@@ -119,15 +123,101 @@ def test_the_page_and_the_index_show_text_as_text(tmp_path: Path, counted: list[
     assert (tmp_path / "vanishing.svg").exists()
 
 
+def test_a_notebook_shows_verdict_figure_numbers_and_checks() -> None:
+    found = regard.study("database", seeds=(1, 2))
+    shown = found._repr_html_()
+    assert found.verdict == "holds"
+    assert found.verdict in shown
+    assert "<svg" in shown
+    for name, number in found.numbers.items():
+        assert f"<td>{name}</td><td>{number}</td>" in shown
+    assert shown.count('<span class="confirmed">') == len(found.checks)
+
+
+def test_the_table_says_what_was_refuted(tmp_path: Path) -> None:
+    found = Finding("It is 7.", {}, (Check("more | less", "1 against 2", False),))
+    result = result_of(found, 60, 30, {"version": "1", "quick": False, "seeds": [1]})
+    table = markdown({"deep": (measured([]), result)}, tmp_path)
+    assert "| It is 7. | does not hold | 1 refuted |" in table
+    assert "- `deep`: more | less (1 against 2)" in table
+    assert "full form; seeds 1;" in table
+
+
 def test_results_come_back_as_they_were(tmp_path: Path) -> None:
     found = measured([]).measure(Laboratory(tmp_path))
-    result = result_of(found, 1.5, {"seeds": [1]})
+    result = result_of(found, 1.5, 1.0, {"seeds": [1]})
     save_result(tmp_path / "a.json", result)
     stored = read_result(tmp_path / "a.json", {"seeds": [1]})
     assert stored is not None
     assert stored.finding.numbers == found.numbers
     assert stored.finding.checks == found.checks
     assert read_result(tmp_path / "a.json", {"seeds": [2]}) is None
+
+
+def test_workers_share_a_laboratory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Both studies ask for the same run: one trains it, the other waits for it."""
+
+    def train_one(laboratory: Laboratory) -> Finding:
+        task = GrammarTask(laboratory)
+        (run,) = task.runs()
+        steps = sum(record["event"] == "validation" for record in run.journal)
+        number = {str(run.path): Number(float(steps)), str(os.getpid()): Number(1.0)}
+        return Finding("It is 1.", number, (Check("more", "1", True),))
+
+    shared = replace(measured([]), measure=train_one)
+    monkeypatch.setattr(series, "find_study", lambda name: shared)
+    monkeypatch.setattr(series, "cores", lambda: 2)
+    found = series.run_studies(["vanishing", "deep"], tmp_path, True, (1,), print)
+    first, second = (list(each.finding.numbers) for each in found.values())
+    assert first[0] == second[0]
+    assert str(os.getpid()) not in (first[1], second[1])
+    assert len(list((tmp_path / "laboratory" / "runs").glob("*.finished"))) == 1
+    assert "2 of" in (tmp_path / "index.html").read_text()
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_a_study_that_fails_does_not_cost_the_others(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, workers: int
+) -> None:
+    def fail(laboratory: Laboratory) -> Finding:
+        raise ValueError("no numbers")
+
+    works = measured([])
+    fails = replace(works, measure=fail)
+    monkeypatch.setattr(series, "find_study", lambda n: fails if n == "vanishing" else works)
+    monkeypatch.setattr(series, "cores", lambda: workers)
+    with pytest.raises(
+        RegardError, match=r"1 of 3 studies failed.*vanishing \(ValueError: no numbers"
+    ):
+        series.run_studies(["vanishing", "deep", "exploding"], tmp_path, True, (1,), print)
+    assert sorted(path.stem for path in tmp_path.glob("*.json")) == ["deep", "exploding"]
+    assert "2 of" in (tmp_path / "index.html").read_text()
+    with pytest.raises(ValueError, match="no numbers"):
+        series.run_studies(["vanishing"], tmp_path, True, (1,), print)
+
+
+def test_studies_of_times_run_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In this process, after the others."""
+
+    def who(laboratory: Laboratory) -> Finding:
+        return Finding("It is 1.", {str(os.getpid()): Number(1.0)}, (Check("more", "1", True),))
+
+    each = replace(measured([]), measure=who)
+    monkeypatch.setattr(series, "find_study", lambda name: replace(each, timed=name == "deep"))
+    monkeypatch.setattr(series, "cores", lambda: 2)
+    names = ["deep", "vanishing", "exploding"]
+    found = series.run_studies(names, tmp_path, True, (1,), print)
+    here = [str(os.getpid()) in found[name].finding.numbers for name in names]
+    assert here == [True, False, False]
+
+
+def test_runs_are_the_same_if_their_configs_are(laboratory: Laboratory) -> None:
+    task = GrammarTask(laboratory)
+    usual, said, other = (
+        task.runs(settings)[0].path for settings in ([], ["model.heads=2"], ["model.heads=4"])
+    )
+    assert usual == said
+    assert usual != other
 
 
 def test_an_unknown_study_names_the_nearest(tmp_path: Path) -> None:
