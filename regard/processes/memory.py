@@ -11,6 +11,8 @@ from typing import Optional
 
 import torch
 
+from regard.processes.devices import on_cpu
+
 _NO_MEMORY = (
     "can't allocate memory",
     "not enough memory",
@@ -28,13 +30,14 @@ def out_of_memory(error: BaseException) -> bool:
 
 
 @contextmanager
-def bounded_memory(processes: int) -> Iterator[None]:
+def bounded_memory(processes: int, device: torch.device) -> Iterator[None]:
     """Make an allocation fail if it exceeds this process's share of the free memory.
 
     Linux promises more memory than there is and later kills a process without a message; an error
-    can be handled, by a smaller batch or a plain sentence. Does nothing on other systems.
+    can be handled, by a smaller batch or a plain sentence. Does nothing on other systems, nor where
+    a device maps far more memory than it uses, as CUDA does.
     """
-    free = free_memory()
+    free = free_memory() if on_cpu(device) else None
     if free is None:
         yield
         return
@@ -65,6 +68,13 @@ def free_memory() -> Optional[int]:
         return free if most == "max" else max(0, min(free, int(most) - used))
     except (OSError, ValueError):  # not in a control group of its own
         return free
+
+
+def resident_memory() -> int:
+    """Bytes of this process that are in memory; 0 where the system does not tell."""
+    if not sys.platform.startswith("linux"):
+        return 0
+    return 1024 * _number(Path("/proc/self/status"), "VmRSS:")
 
 
 def _number(path: Path, name: str) -> int:

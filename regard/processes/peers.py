@@ -80,6 +80,7 @@ def _environment(file: Path, rank: int, size: int) -> dict[str, str]:
         "RANK": str(rank),
         "LOCAL_RANK": str(rank),
         "WORLD_SIZE": str(size),
+        "LOCAL_WORLD_SIZE": str(size),
         RENDEZVOUS_FILE: str(file),
         "OMP_NUM_THREADS": "1",
     }

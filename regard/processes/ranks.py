@@ -1,15 +1,15 @@
-"""Data-parallel training: each process takes some rows of every batch, and gradients are summed."""
+"""The processes that train together, on one machine or several, and what they tell each other."""
 
 from __future__ import annotations
 
 import os
+import secrets
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
-from itertools import count
 from pathlib import Path
 from types import TracebackType
 from typing import Optional
@@ -17,15 +17,18 @@ from typing import Optional
 import torch
 import torch.distributed as distributed
 from torch import Tensor
-from torch.distributed.distributed_c10d import PrefixStore, Store
+from torch.distributed.distributed_c10d import PrefixStore, ProcessGroup, Store, Work
 from torch.distributed.rendezvous import rendezvous
 
-from regard.data.batch import Batch
 from regard.errors import RegardError
+from regard.processes.network import notice_dead_peers, use_interface
 
 COLLECTIVE_TIMEOUT = timedelta(hours=24)
 """How long a process waits for one that is still working, such as preparing a large corpus; a dead
-process is noticed immediately."""
+process is noticed immediately, and a dead machine within half a minute."""
+
+NCCL_TIMEOUT = timedelta(minutes=10)
+"""How long a GPU waits for the gradients of another."""
 
 RENDEZVOUS_FILE = "REGARD_RENDEZVOUS"
 """Environment variable of the processes that regard itself starts: the file they meet at."""
@@ -44,11 +47,14 @@ def error_file(rendezvous_file: Path) -> Path:
 class Ranks:
     """This process among the processes of its group; a group of one costs nothing.
 
-    As a context manager it leaves the group at the end.
+    As a context manager it leaves the group at the end. Tensors on the CPU are exchanged by gloo,
+    those on GPUs by NCCL (see `with_device`).
     """
 
     rank: int = 0
     size: int = 1
+    local_size: int = 1  # processes on this machine
+    nccl: Optional[ProcessGroup] = None
 
     @staticmethod
     def join(
@@ -62,17 +68,22 @@ class Ranks:
         size = int(environment.get("WORLD_SIZE", "1"))
         if size == 1:
             return Ranks()
+        local_size = int(environment.get("LOCAL_WORLD_SIZE", size))
         if distributed.is_initialized():
-            return Ranks(distributed.get_rank(), size)
+            return Ranks(distributed.get_rank(), size, local_size)
         rank = int(environment["RANK"])
         file = environment.get(RENDEZVOUS_FILE)
+        if local_size < size:
+            use_interface(environment["MASTER_ADDR"])
         with _errors_as_peer_lost():
             store = _torchrun_store() if file is None else _file_store(Path(file), rank, size)
-            _await_all(store, rank, size, check)
+            notice_dead_peers()
+            meeting = meet(store, rank, size, check)
             distributed.init_process_group(
-                "gloo", store=store, rank=rank, world_size=size, timeout=COLLECTIVE_TIMEOUT
+                "gloo", store=meeting, rank=rank, world_size=size, timeout=COLLECTIVE_TIMEOUT
             )
-        return Ranks(rank, size)
+            notice_dead_peers()
+        return Ranks(rank, size, local_size)
 
     def __enter__(self) -> Ranks:
         return self
@@ -94,27 +105,39 @@ class Ranks:
     def first(self) -> bool:
         return self.rank == 0
 
-    def local_rows(self, batch: Batch) -> Batch:
-        """This process's rows of a batch; none if there are fewer rows than processes."""
-        return batch if self.size == 1 else batch.rows(self.rank, None, self.size)
-
-    def all_reduce_gradients(self, parameters: Sequence[Tensor], extra: Tensor) -> Tensor:
-        """Sum all gradients over the processes, and the numbers in `extra` with them."""
-        if self.size == 1:
-            return extra
-        gradients = [p.grad if p.grad is not None else torch.zeros_like(p) for p in parameters]
-        flat = torch.cat([each.flatten() for each in [*gradients, extra]])
-        self.all_reduce(flat)
-        parts = flat.split([each.numel() for each in [*gradients, extra]])
-        for parameter, part in zip(parameters, parts, strict=False):
-            parameter.grad = part.view_as(parameter)
-        return parts[-1]
+    def with_device(self, device: torch.device) -> Ranks:
+        """The same group, for tensors on this device as well; all processes call it."""
+        if self.size == 1 or backend(device) == "gloo":
+            return self
+        torch.cuda.set_device(device)
+        with _errors_as_peer_lost():
+            nccl = distributed.new_group(backend=backend(device), timeout=NCCL_TIMEOUT)
+        return replace(self, nccl=nccl)
 
     def all_reduce(self, tensor: Tensor) -> None:
         """Sum a tensor over the processes, in place."""
         if self.size > 1:
             with _errors_as_peer_lost():
-                distributed.all_reduce(tensor)
+                distributed.all_reduce(tensor, group=self.group_for(tensor.device))
+
+    def begin_all_reduce(self, tensor: Tensor) -> Work:
+        """Begin to sum a tensor over the processes, in place; `finish` waits for it. All processes
+        begin the same sums in the same order."""
+        with _errors_as_peer_lost():
+            group = self.group_for(tensor.device)
+            work = distributed.all_reduce(tensor, group=group, async_op=True)
+        assert work is not None
+        return work
+
+    def finish(self, work: Work) -> None:
+        with _errors_as_peer_lost():
+            work.wait()
+
+    def group_for(self, device: torch.device) -> ProcessGroup:
+        """What exchanges tensors on a device."""
+        group = distributed.group.WORLD if backend(device) == "gloo" else self.nccl
+        assert group is not None
+        return group
 
     def broadcast(self, values: Sequence[float]) -> list[float]:
         """The first process's values, in every process."""
@@ -146,18 +169,19 @@ class Ranks:
                 distributed.barrier()
 
 
-_joined = count()
+def backend(device: torch.device) -> str:
+    """What exchanges tensors on a device: NCCL between GPUs, gloo between CPUs."""
+    return "nccl" if device.type == "cuda" else "gloo"
+
+
+def under_torchrun(environment: Mapping[str, str] = os.environ) -> bool:
+    """Whether torchrun started this process, and so decides how many there are."""
+    return "TORCHELASTIC_RUN_ID" in environment
 
 
 def _torchrun_store() -> Store:
-    """torchrun's store, under a prefix that is used for one group only.
-
-    The store outlives the processes, and after a restart gloo would find the addresses of dead
-    processes in it and fail or hang (seen with torch 2.13; akin to pytorch issue 135712).
-    """
     store, _, _ = next(rendezvous("env://"))
-    restarts = os.environ.get("TORCHELASTIC_RESTART_COUNT", "0")
-    return PrefixStore(f"regard/{restarts}/{next(_joined)}", store)
+    return store
 
 
 def _file_store(file: Path, rank: int, size: int) -> Store:
@@ -168,13 +192,39 @@ def _file_store(file: Path, rank: int, size: int) -> Store:
     return store
 
 
-def _await_all(store: Store, rank: int, size: int, check: Callable[[], None]) -> None:
-    """Wait until every process has arrived: once gloo forms the group, a process that died before
-    joining would go unnoticed."""
-    store.set(f"here {rank}", "yes")
-    while not store.check([f"here {number}" for number in range(size)]):
+def meet(store: Store, rank: int, size: int, check: Callable[[], None]) -> Store:
+    """Wait until every process has arrived; the store for them alone.
+
+    Once gloo forms the group, a process that died before joining would go unnoticed. The store of
+    torchrun outlives processes, and gloo would find the addresses of dead ones in it and hang (seen
+    with torch 2.13; akin to pytorch issue 135712). So each process has a name that nobody had
+    before: the first one writes down the names it has seen, and the others confirm its own.
+    """
+    own = secrets.token_hex(8)
+    first = own if rank == 0 else ""
+    store.set(f"name {rank}", own)
+    called = ""
+    while True:
+        if rank == 0:
+            names = [_read(store, f"name {number}") for number in range(size)]
+            if all(names) and " ".join(names) != called:
+                called = " ".join(names)
+                store.set("called", called)
+            joined = all(_read(store, f"joined {number}") == own for number in range(1, size))
+        else:
+            names = _read(store, "called").split()
+            joined = own in names
+            if joined:
+                first = names[0]
+                store.set(f"joined {rank}", first)
+        if joined:
+            return PrefixStore(f"regard/{first}", store)
         check()
         time.sleep(0.02)
+
+
+def _read(store: Store, key: str) -> str:
+    return str(store.get(key), "ascii") if store.check([key]) else ""
 
 
 @contextmanager
@@ -182,9 +232,8 @@ def _errors_as_peer_lost() -> Iterator[None]:
     """Turn torch's errors about a lost process into one sentence."""
     try:
         yield
-    except RuntimeError as error:
-        reason = str(error).splitlines()[0]
+    except RuntimeError:
         raise PeerLost(
-            f"Another process of this run was lost ({reason}): run the same command again to "
-            "continue from the last checkpoint."
+            "Another process of this run was lost: run the same command again to continue from "
+            "the last checkpoint."
         ) from None

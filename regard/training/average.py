@@ -11,7 +11,7 @@ import torch
 from pydantic import Field
 from torch import Tensor, nn
 
-from regard.config import Settings
+from regard.config import MAX_STEPS, Settings
 from regard.models.weights import collect, install
 
 
@@ -23,8 +23,10 @@ class AverageSettings(Settings):
     decay: float = Field(
         default=0.999, gt=0, lt=1, description="ema: weight of the old average in each step."
     )
-    count: int = Field(default=5, ge=1, description="last: number of snapshots.")
-    every: int = Field(default=200, ge=1, description="last: steps between snapshots.")
+    count: int = Field(default=5, le=1_000, ge=1, description="last: number of snapshots.")
+    every: int = Field(
+        default=200, le=MAX_STEPS, ge=1, description="last: steps between snapshots."
+    )
 
     def build(self, model: nn.Module) -> Average:
         match self.kind:

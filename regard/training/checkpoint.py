@@ -11,7 +11,7 @@ import shutil
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Optional
 
 import safetensors.torch
 import torch
@@ -20,7 +20,8 @@ from torch import Tensor
 
 from regard import __version__
 from regard.errors import RegardError
-from regard.files import read_json, sync_folder, write_json
+from regard.files import hash_file, read_json, read_sealed, sealed, sync_folder, write_json
+from regard.training.shards import Part, join_shards
 
 Tensors = dict[str, Tensor]
 
@@ -33,16 +34,25 @@ class Checkpoint:
     step: int
     manifest: dict[str, Any]
 
-    def tensors(self, name: str) -> Tensors:
-        """A group of tensors on the CPU, copied, since training may remove the file."""
-        path = self.folder / f"{name}.safetensors"
+    def tensors(self, name: str, part: Optional[Part] = None) -> Tensors:
+        """A group of tensors on the CPU, copied, since training may remove the file; or one
+        process's part of each that is sharded, whatever the number of processes that saved it."""
+        files = self._files(name)
         try:
-            return {key: each.clone() for key, each in safetensors.torch.load_file(path).items()}
+            if files == [self.folder / f"{name}.safetensors"]:
+                loaded = safetensors.torch.load_file(files[0])
+                return {key: each.clone() for key, each in loaded.items()}
+            return join_shards(files, part)
         except (OSError, SafetensorError) as error:
-            raise RegardError(f"Cannot read {path} ({error}).") from None
+            raise RegardError(f"Cannot read {name} of {self.folder} ({error}).") from None
 
     def progress(self) -> dict[str, Any]:
         return read_json(self.folder / "progress.json")
+
+    def _files(self, name: str) -> list[Path]:
+        """Of a group of tensors: one, or those that the processes of a sharded run wrote."""
+        whole = self.folder / f"{name}.safetensors"
+        return [whole] if whole.exists() else sorted(self.folder.glob(f"{name}-*-of-*.safetensors"))
 
 
 class Checkpoints:
@@ -82,21 +92,42 @@ class Checkpoints:
 
         `best` is the step of the best validation so far, 0 if there was none.
         """
-        final = self.folder / f"step-{step}"
-        temporary = self.folder / f"step-{step}.tmp"
+        temporary = self.begin(step)
         try:
-            shutil.rmtree(temporary, ignore_errors=True)
-            temporary.mkdir(parents=True)
-            files = _write_files(temporary, groups, progress)
-            manifest = {"step": step, "best": best, "files": files, **_versions(), **facts}
-            manifest["digest"] = _digest(manifest)
-            _write(temporary / "manifest.json", json.dumps(manifest, indent=1).encode())
-            sync_folder(temporary)
-            self._rename(temporary, final)
-            write_json(self.folder / "latest.json", {"step": step})
+            files = write_tensors(temporary, groups)
+            self.complete(step, files, progress, facts, best)
         except BaseException:
-            shutil.rmtree(temporary, ignore_errors=True)
+            self.abandon(step)
             raise
+
+    def abandon(self, step: int) -> None:
+        """Remove what was written of a step that could not be completed."""
+        shutil.rmtree(self.folder / f"step-{step}.tmp", ignore_errors=True)
+
+    def begin(self, step: int) -> Path:
+        """An empty folder for the files of a step; the checkpoint exists once it is `complete`."""
+        temporary = self.folder / f"step-{step}.tmp"
+        shutil.rmtree(temporary, ignore_errors=True)
+        temporary.mkdir(parents=True)
+        return temporary
+
+    def complete(
+        self,
+        step: int,
+        files: Mapping[str, Any],
+        progress: Mapping[str, Any],
+        facts: Mapping[str, Any],
+        best: int,
+    ) -> None:
+        """Add progress and manifest to the files that were written, and rename the folder."""
+        temporary = self.folder / f"step-{step}.tmp"
+        written = _write(temporary / "progress.json", json.dumps(progress).encode())
+        every = {**files, "progress.json": written}
+        manifest = {"step": step, "best": best, "files": every, **_versions(), **facts}
+        _write(temporary / "manifest.json", json.dumps(sealed(manifest), indent=1).encode())
+        sync_folder(temporary)
+        self._rename(temporary, self.folder / f"step-{step}")
+        write_json(self.folder / "latest.json", {"step": step})
         self._prune(step, best)
 
     def _rename(self, temporary: Path, final: Path) -> None:
@@ -148,16 +179,18 @@ class Checkpoints:
         """The newest `count` checkpoints, oldest first; each must be intact."""
         return [self._open(step) for step in self.steps()[-count:]]
 
-    def _open(self, step: int) -> Checkpoint:
+    def verified(self, step: int) -> Checkpoint:
+        """A checkpoint that another process has just verified."""
+        return self._open(step, verify=False)
+
+    def _open(self, step: int, verify: bool = True) -> Checkpoint:
         folder = self.folder / f"step-{step}"
         try:
-            manifest = read_json(folder / "manifest.json")
-            if manifest.pop("digest") != _digest(manifest):
-                raise RegardError(f"{folder / 'manifest.json'} is corrupt: its hash has changed.")
+            manifest = read_sealed(folder / "manifest.json")
             if manifest["step"] != step:
                 raise RegardError(f"The manifest of {folder} belongs to another step.")
             for name, facts in manifest["files"].items():
-                if _hash(folder / name) != facts["sha256"]:
+                if verify and hash_file(folder / name) != facts["sha256"]:
                     raise RegardError(f"{folder / name} is corrupt: its hash has changed.")
             checkpoint = Checkpoint(folder, step, manifest)
             checkpoint.progress()
@@ -189,15 +222,19 @@ def _versions() -> dict[str, Any]:
     }
 
 
-def _write_files(
-    folder: Path, groups: Mapping[str, Tensors], progress: Mapping[str, Any]
+def write_tensors(
+    folder: Path, groups: Mapping[str, Tensors], part: Optional[Part] = None
 ) -> dict[str, Any]:
-    """Write everything but the manifest; returns the hash and size of each file."""
+    """Write groups of tensors, or a part of them; returns the hash and size of each file."""
     files = {}
     for name, group in groups.items():  # one at a time: each is copied while it is written
-        file = f"{name}.safetensors"
-        files[file] = _write(folder / file, safetensors.torch.save(dict(group)))
-    files["progress.json"] = _write(folder / "progress.json", json.dumps(progress).encode())
+        file = f"{name}.safetensors" if part is None else part.file(name)
+        tensors = {key: tensor.cpu().contiguous() for key, tensor in group.items()}
+        safetensors.torch.save_file(tensors, folder / file)
+        with (folder / file).open("rb+") as stream:
+            os.fsync(stream.fileno())
+        size = (folder / file).stat().st_size
+        files[file] = {"sha256": hash_file(folder / file), "size": size}
     return files
 
 
@@ -207,15 +244,3 @@ def _write(path: Path, data: bytes) -> dict[str, Any]:
         stream.flush()
         os.fsync(stream.fileno())
     return {"sha256": hashlib.sha256(data).hexdigest(), "size": len(data)}
-
-
-def _digest(manifest: Mapping[str, Any]) -> str:
-    return hashlib.sha256(json.dumps(manifest, sort_keys=True).encode()).hexdigest()
-
-
-def _hash(path: Path) -> str:
-    digest = hashlib.sha256()
-    with path.open("rb") as stream:
-        while block := stream.read(2**20):
-            digest.update(block)
-    return digest.hexdigest()

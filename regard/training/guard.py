@@ -9,17 +9,20 @@ from torch import Tensor, nn
 
 from regard.data.batch import Batch
 from regard.models.base import Model
+from regard.processes.devices import Precision
 from regard.processes.memory import out_of_memory
+from regard.training.precision import training_loss
 
 NOT_REPRODUCIBLE = "loss or gradient (not reproducible)"
 
 
-def find_non_finite(model: Model, batches: Iterable[Batch]) -> str:
+def find_non_finite(model: Model, batches: Iterable[Batch], precision: Precision) -> str:
     """Compute a step again and name what is not finite: the first weight, module output, loss or
     gradient, in this order."""
     model.zero_grad(set_to_none=True)
     try:
-        return _in_weights(model) or _in_outputs(model, batches) or _in_gradients(model)
+        in_pass = _in_weights(model) or _in_outputs(model, batches, precision)
+        return in_pass or _in_gradients(model)
     except (MemoryError, RuntimeError) as error:
         if not out_of_memory(error):
             raise
@@ -33,7 +36,7 @@ def _in_weights(model: Model) -> str:
     return ""
 
 
-def _in_outputs(model: Model, batches: Iterable[Batch]) -> str:
+def _in_outputs(model: Model, batches: Iterable[Batch], precision: Precision) -> str:
     found: list[str] = []
 
     def look(name: str) -> Any:
@@ -48,7 +51,7 @@ def _in_outputs(model: Model, batches: Iterable[Batch]) -> str:
         for batch in batches:
             if not len(batch):
                 continue
-            loss = model(batch)
+            loss = training_loss(model, batch, precision)
             if found:
                 return f"output of {found[0]}"
             if not bool(loss.total.isfinite()):

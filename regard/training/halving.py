@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
+
+from torch import Tensor
 
 from regard.data.batch import Batch
 from regard.errors import RegardError
 from regard.models.base import Model
+from regard.processes.devices import Precision
 from regard.processes.memory import out_of_memory
+from regard.training.precision import training_loss
 
 
 class Halving:
@@ -16,14 +21,24 @@ class Halving:
     Halving changes only the speed of a step and its dropout masks.
     """
 
-    def __init__(self, model: Model, note: Callable[[str], None]) -> None:
+    def __init__(
+        self,
+        model: Model,
+        precision: Precision,
+        note: Callable[[str], None],
+        last_pass: Callable[[], AbstractContextManager[None]] = nullcontext,
+    ) -> None:
+        """`last_pass` surrounds the backward pass that completes the gradients."""
         self.model = model
+        self.precision = precision
         self.note = note
+        self.last_pass = last_pass
 
-    def backward(self, batches: list[Batch], tokens: int) -> float:
-        """Add the gradients of the summed loss divided by `tokens`; returns the summed nll."""
+    def backward(self, batches: list[Batch], tokens: int) -> list[Tensor]:
+        """Add the gradients of the summed loss divided by `tokens`; returns the summed nll of each
+        batch, as scalars on the device of the model, which need not be awaited here."""
         try:
-            return sum(self._backward_one(batch, tokens) for batch in batches)
+            return self._backward([batch for batch in batches if len(batch)], tokens)
         except (MemoryError, RuntimeError) as error:
             if not out_of_memory(error):
                 raise
@@ -37,12 +52,14 @@ class Halving:
         smaller = [half for batch in batches for half in _halves(batch) if len(half)]
         return self.backward(smaller, tokens)
 
-    def _backward_one(self, batch: Batch, tokens: int) -> float:
-        if not len(batch):
-            return 0.0
-        loss = self.model(batch)
-        (loss.total / tokens).backward()
-        return float(loss.nll.sum())
+    def _backward(self, batches: list[Batch], tokens: int) -> list[Tensor]:
+        found = []
+        for left, batch in zip(reversed(range(len(batches))), batches, strict=True):
+            loss = training_loss(self.model, batch, self.precision)
+            with nullcontext() if left else self.last_pass():
+                (loss.total / tokens).backward()
+            found.append(loss.nll.sum())
+        return found
 
 
 def _halves(batch: Batch) -> list[Batch]:

@@ -46,14 +46,14 @@ class Journal:
             for line in stream:
                 try:
                     record = json.loads(line)
-                except ValueError:
+                except (ValueError, RecursionError):
                     continue
                 if isinstance(record, dict) and _is_record(record):
                     yield record
 
     def curves(self) -> dict[str, dict[str, list[tuple[float, float]]]]:
         """The loss and each validation score over steps: by quantity, then by the data it is of."""
-        records = list(self)
+        records = [record for record in self if isinstance(record.get("loss"), (int, float))]
         validations = [record for record in records if record["event"] == "validation"]
         names = [name for name in (validations or [{}])[0] if name not in ("event", "step", "loss")]
         train = [(each["step"], each["loss"]) for each in records if each["event"] == "train"]
@@ -61,7 +61,13 @@ class Journal:
         return {
             "loss per token": {"training": train, "validation": valid},
             **{
-                name: {"validation": [(each["step"], each[name]) for each in validations]}
+                name: {
+                    "validation": [
+                        (each["step"], each[name])
+                        for each in validations
+                        if isinstance(each.get(name), (int, float))
+                    ]
+                }
                 for name in names
             },
         }

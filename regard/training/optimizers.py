@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Literal
 
 import torch
 from pydantic import Field
 from torch import Tensor, nn
 
-from regard.config import Settings
+from regard.config import MAX_STEPS, Settings
 from regard.processes.ranks import Ranks
 from regard.training.muon import Muon
 from regard.training.plan import Moment
@@ -25,24 +25,29 @@ class OptimizerSettings(Settings):
     """
 
     kind: Literal["adam", "adamw", "muon"] = Field(default="adamw", description="Optimiser.")
-    rate: float = Field(default=1e-3, gt=0, description="Peak learning rate.")
+    rate: float = Field(default=1e-3, le=100, gt=0, description="Peak learning rate.")
     schedule: Literal["inverse_sqrt", "linear"] = Field(
         default="linear", description="How the learning rate decays after the warm-up."
     )
     warmup: int = Field(
-        default=500, ge=1, description="Warm-up steps; at most a quarter of all steps."
+        default=500,
+        le=MAX_STEPS,
+        ge=1,
+        description="Warm-up steps; at most a quarter of all steps.",
     )
     betas: tuple[Fraction, Fraction] = Field(
         default=(0.9, 0.98), description="Decay rates of Adam's first and second moments."
     )
     epsilon: float = Field(
-        default=1e-9, gt=0, description="Added to the denominator of Adam's update."
+        default=1e-9, le=1, gt=0, description="Added to the denominator of Adam's update."
     )
     weight_decay: float = Field(
-        default=0.01, ge=0, description="Decoupled weight decay; with adam, an L2 penalty."
+        default=0.01, le=100, ge=0, description="Decoupled weight decay; with adam, an L2 penalty."
     )
     momentum: Fraction = Field(default=0.95, description="muon: decay rate of the momentum.")
-    clip: float = Field(default=1.0, ge=0, description="Largest gradient norm; 0: no clipping.")
+    clip: float = Field(
+        default=1.0, le=MAX_STEPS, ge=0, description="Largest gradient norm; 0: no clipping."
+    )
 
     def rate_at(self, step: int, moment: Moment) -> float:
         """The learning rate of update `step`, counted from 1.
@@ -58,7 +63,10 @@ class OptimizerSettings(Settings):
         decayed = self.rate * max(0.0, (end + 1 - position) / (end + 1 - warmup))
         return min(warm, decayed, self.rate)
 
-    def build(self, model: nn.Module, ranks: Ranks) -> torch.optim.Optimizer:
+    def build(
+        self, model: nn.Module, parameters: Sequence[Tensor], ranks: Ranks
+    ) -> torch.optim.Optimizer:
+        """For the parameters of a model that this process updates: all, or its part of each."""
         if self.kind == "muon":
             return Muon(
                 model,
@@ -71,7 +79,7 @@ class OptimizerSettings(Settings):
             )
         kind = torch.optim.AdamW if self.kind == "adamw" else torch.optim.Adam
         return kind(
-            list(model.parameters()),
+            parameters,
             lr=self.rate,
             betas=self.betas,
             eps=self.epsilon,

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Literal, Optional
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
-from regard.config import Settings
+from regard.config import MAX_COUNT, MAX_STEPS, Settings
 from regard.metrics.table import LOSS, METRICS, MetricName
+from regard.processes.devices import Precision
 from regard.training.average import AverageSettings
 from regard.training.optimizers import OptimizerSettings
 
@@ -24,21 +25,38 @@ class TrainingSettings(Settings):
         default=1.0, ge=0, le=1, description="Fraction of the dropout applied in the first epoch."
     )
     dropout_ramp_epochs: int = Field(
-        default=60, ge=1, description="Epochs until the full dropout is applied."
+        default=60, le=MAX_COUNT, ge=1, description="Epochs until the full dropout is applied."
+    )
+    precision: Precision = Field(
+        default="float32",
+        description="Of the large products; weights, losses and norms are always in float32.",
     )
     processes: Optional[int] = Field(
         default=None,
+        le=MAX_COUNT,
         ge=1,
         description="Processes that train together; null: one per core, or one for a large model.",
+    )
+    shard: bool = Field(
+        default=False,
+        description="Each process keeps a part of every weight and moment, for models that do not "
+        "fit in one.",
     )
     seed: int = Field(
         default=1, ge=0, lt=2**32, description="Seed of weights, dropout and batch order."
     )
-    save_every: int = Field(default=500, ge=1, description="Steps between checkpoints.")
-    validate_every: int = Field(default=500, ge=1, description="Steps between validations.")
-    log_every: int = Field(default=10, ge=1, description="Steps between journal records.")
+    save_every: int = Field(
+        default=500, le=MAX_STEPS, ge=1, description="Steps between checkpoints."
+    )
+    validate_every: int = Field(
+        default=500, le=MAX_STEPS, ge=1, description="Steps between validations."
+    )
+    log_every: int = Field(
+        default=10, le=MAX_STEPS, ge=1, description="Steps between journal records."
+    )
     patience: int = Field(
         default=0,
+        le=MAX_STEPS,
         ge=0,
         description="Stop after this many validations without a better score; 0: never.",
     )
@@ -47,11 +65,24 @@ class TrainingSettings(Settings):
         description="The validation score that decides which checkpoint is best: "
         f"{', '.join(METRICS)} or {LOSS}; null: the main metric of what the model writes.",
     )
-    validation_lines: int = Field(default=500, ge=1, description="Lines decoded per validation.")
+    validation_lines: int = Field(
+        default=500, le=MAX_STEPS, ge=1, description="Lines decoded per validation."
+    )
     not_finite: Literal["skip", "stop"] = Field(
         default="skip", description="What to do with a step whose loss or gradient is not finite."
     )
-    keep: int = Field(default=2, ge=2, description="Recent checkpoints kept besides the best one.")
+    keep: int = Field(
+        default=2, le=1_000, ge=2, description="Recent checkpoints kept besides the best one."
+    )
+
+    @model_validator(mode="after")
+    def _fits_shards(self) -> TrainingSettings:
+        if self.shard and self.optimizer.kind == "muon":
+            raise ValueError(
+                "muon needs whole matrices, which no process has with shard=true: set "
+                "optimizer.kind=adamw"
+            )
+        return self
 
     def dropout_at(self, epoch: int) -> float:
         """The fraction of the dropout applied in an epoch, counted from 0.

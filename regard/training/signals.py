@@ -1,4 +1,4 @@
-"""SIGTERM and Ctrl-C as a request to save and stop."""
+"""SIGTERM, SIGHUP and Ctrl-C as a request to save and stop."""
 
 from __future__ import annotations
 
@@ -11,6 +11,10 @@ from typing import Any, Optional
 REPEAT_SECONDS = 1
 """`timeout` and others send a signal to the process and to its group: two signals this close
 together are one."""
+
+
+STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+"""Ctrl-C, the request to end, and a terminal that was closed."""
 
 
 class StopSignals:
@@ -30,9 +34,13 @@ class StopSignals:
 
     @contextmanager
     def handled(self) -> Iterator[None]:
-        """Handle SIGTERM and SIGINT inside this block."""
+        """Handle the signals inside this block; nohup's wish to ignore SIGHUP is respected."""
         try:
-            previous = {n: signal.signal(n, self._handle) for n in (signal.SIGINT, signal.SIGTERM)}
+            previous = {
+                number: signal.signal(number, self._handle)
+                for number in STOP_SIGNALS
+                if number != signal.SIGHUP or signal.getsignal(number) != signal.SIG_IGN
+            }
         except ValueError:  # not the main thread, where alone signals can be handled
             previous = {}
         try:

@@ -11,8 +11,7 @@ from typing import Any, NamedTuple, Optional
 import torch
 from torch import Tensor
 
-from regard.data.batch import Batch
-from regard.data.store import Batches, Offset
+from regard.data.store import Batches, Offset, Share
 from regard.errors import RegardError
 from regard.metrics.table import higher_is_better
 from regard.models.base import Model
@@ -20,14 +19,15 @@ from regard.models.weights import collect, install
 from regard.nn.dropout import set_dropout
 from regard.processes.memory import out_of_memory
 from regard.processes.ranks import Ranks
+from regard.training.build import build_gradients
 from regard.training.checkpoint import Checkpoint
-from regard.training.guard import NOT_REPRODUCIBLE, find_non_finite, statistics
-from regard.training.halving import Halving
+from regard.training.guard import NOT_REPRODUCIBLE, statistics
 from regard.training.optimizers import optimizer_tensors, restore_optimizer
 from regard.training.plan import Plan
 from regard.training.progress import Progress
 from regard.training.records import Records
 from regard.training.settings import TrainingSettings
+from regard.training.shards import Part, own_tensors
 from regard.training.signals import StopSignals
 from regard.training.timekeeper import KEEP_GOING, Decision, Timekeeper
 
@@ -74,9 +74,9 @@ class Trainer:
         self.validate = validate
         self.records = records
         self.ranks = ranks
-        self.optimizer = settings.optimizer.build(model, ranks)
+        self.gradients = build_gradients(model, settings, ranks, records.display.note)
+        self.optimizer = settings.optimizer.build(model, self.gradients.parameters(), ranks)
         self.average = settings.average.build(model)
-        self.halving = Halving(model, records.display.note)
         self.signals = StopSignals()
         self.progress = Progress()
         self.time = Timekeeper(settings)
@@ -91,9 +91,10 @@ class Trainer:
                 "This run was saved with another version of torch or number of threads: the result "
                 "may differ in the last digits from an uninterrupted run."
             )
-        install(self.model, checkpoint.tensors("weights"))
-        restore_optimizer(self.optimizer, checkpoint.tensors("optimizer"))
-        self.average.restore(checkpoint.tensors("average"))
+        part = Part(self.ranks.rank, self.ranks.size) if self.settings.shard else None
+        install(self.model, checkpoint.tensors("weights", part))
+        restore_optimizer(self.optimizer, checkpoint.tensors("optimizer", part))
+        self.average.restore(checkpoint.tensors("average", part))
         self.progress = Progress(**checkpoint.progress())
         if self.plan.is_extended_after(self.progress.step):
             self.progress.finished, self.progress.stale = False, 0
@@ -111,7 +112,8 @@ class Trainer:
 
     def _loop(self) -> None:
         progress, settings = self.progress, self.settings
-        stream = self.batches.from_offset(Offset(**progress.offset))
+        offset = Offset(**progress.offset)
+        stream = self.batches.shares(offset, self.ranks.rank, self.ranks.size, self.settings.shard)
         while not progress.finished and (progress.step < self.plan.steps or progress.due):
             stopping = is_best = save_now = False
             if not progress.due:
@@ -136,7 +138,7 @@ class Trainer:
         out_of_turn = step == self.plan.steps or step in self.plan.validations
         return out_of_turn or step % self.settings.validate_every == 0
 
-    def _update(self, stream: Iterator[tuple[Batch, Offset]]) -> tuple[bool, bool]:
+    def _update(self, stream: Iterator[Share]) -> tuple[bool, bool]:
         """One step: whether any process was asked to stop, and whether to save out of turn."""
         began = time.perf_counter()
         with self.time.stepping():
@@ -167,51 +169,32 @@ class Trainer:
         self.plan = self.plan.after(self.progress.step, shared.steps, shared.validate)
         return shared
 
-    def _step(self, stream: Iterator[tuple[Batch, Offset]], news: bool) -> tuple[bool, bool]:
+    def _step(self, stream: Iterator[Share], news: bool) -> tuple[bool, bool]:
         """One step of the optimiser: whether any process was asked to stop, or has news."""
         progress, settings = self.progress, self.settings
         step = progress.step + 1
         taken = [next(stream) for _ in range(settings.accumulate)]
-        tokens = sum(batch.tokens for batch, _ in taken)
-        batches = [self.ranks.local_rows(batch) for batch, _ in taken]
         before = [each.clone() for each in statistics(self.model)]
         self._seed(step)
         set_dropout(self.model, settings.dropout_at(progress.offset["epoch"]))
-        loss, norm, flags = self._gradients(batches, tokens, news)
-        progress.step, progress.offset = step, asdict(taken[-1][1])
-        if math.isfinite(loss) and math.isfinite(norm):
+        found = self.gradients.compute(taken, self.signals.number is not None, news)
+        progress.step, progress.offset = step, asdict(taken[-1].offset)
+        if math.isfinite(found.loss) and math.isfinite(found.norm):
             for group in self.optimizer.param_groups:
                 group["lr"] = settings.optimizer.rate_at(step, self.plan.moment(step))
             self.optimizer.step()
             self.average.update(step)
             progress.skipped = 0
-            progress.loss += loss
-            progress.tokens += tokens
+            progress.loss += found.loss
+            progress.tokens += sum(share.tokens for share in taken)
         else:
-            self._skip(step, batches, before)
+            self._skip(step, taken, before)
         self.optimizer.zero_grad(set_to_none=True)
-        return flags
+        return found.stop, found.news
 
     def _seed(self, step: int) -> None:
         """Seeding each step by its number makes resuming exact without saving a generator."""
         torch.manual_seed(self.settings.seed * 1_000_003 + step * 1_009 + self.ranks.rank)
-
-    def _gradients(
-        self, batches: list[Batch], tokens: int, news: bool
-    ) -> tuple[float, float, tuple[bool, bool]]:
-        """The clipped gradients of the step, summed over the processes.
-
-        Returns the summed nll, the norm before clipping, and whether any process was asked to stop
-        or has news for the others.
-        """
-        loss = self.halving.backward(batches, tokens)
-        stop = float(self.signals.number is not None)
-        parameters = list(self.model.parameters())
-        extra = parameters[0].new_tensor([loss, stop, float(news)])
-        loss, stop, any_news = self.ranks.all_reduce_gradients(parameters, extra).tolist()
-        clip = self.settings.optimizer.clip or math.inf
-        norm = float(torch.nn.utils.clip_grad_norm_(parameters, clip))
-        return loss, norm, (stop > 0, any_news > 0)
 
     def _agree(self, stop: bool) -> bool:
         """What all processes decided; one that received no signal itself ends as if it had."""
@@ -220,10 +203,10 @@ class Trainer:
             self.records.display.note("Stopping after saving.")
         return stop
 
-    def _skip(self, step: int, batches: list[Batch], before: list[Tensor]) -> None:
+    def _skip(self, step: int, shares: list[Share], before: list[Tensor]) -> None:
         """Leave out an update that is not finite, and the statistics gathered in its step."""
         self._seed(step)
-        found = self.ranks.gather_text(find_non_finite(self.model, batches))
+        found = self.ranks.gather_text(self.gradients.find_non_finite(shares))
         culprit = next((each for each in found if each != NOT_REPRODUCIBLE), NOT_REPRODUCIBLE)
         for kept, earlier in zip(statistics(self.model), before, strict=True):
             kept.copy_(earlier)
@@ -331,18 +314,28 @@ class Trainer:
             "saved: free some memory and run the same command."
         )
 
+    def _tensors(self) -> dict[str, dict[str, Tensor]]:
+        """What a checkpoint keeps, by the names of its files."""
+        return {
+            "weights": collect(self.model),
+            "optimizer": optimizer_tensors(self.optimizer),
+            "average": self.average.tensors,
+        }
+
     def _save(self, must: bool) -> bool:
         """Whether the first process saved a checkpoint; all processes wait for it."""
         saved = True
         self.progress.elapsed = self.time.elapsed
-        if self.ranks.first:
+        if self.settings.shard:
             groups = {
-                "weights": collect(self.model),
-                "optimizer": optimizer_tensors(self.optimizer),
-                "average": self.average.tensors,
+                name: own_tensors(self.model, group, self.ranks.first)
+                for name, group in self._tensors().items()
             }
             with self.time.saving():
-                saved = self.records.save(self.progress, groups, must)
+                return self.records.save_sharded(self.progress, groups, must, self.ranks)
+        if self.ranks.first:
+            with self.time.saving():
+                saved = self.records.save(self.progress, self._tensors(), must)
         (all_saved,) = self.ranks.broadcast([float(saved)])
         self.ranks.barrier()
         return all_saved > 0

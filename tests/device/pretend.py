@@ -3,10 +3,15 @@
 A tensor on it wraps a CPU tensor and reports another device. Every operation runs on the wrapped
 tensors, after it was checked: operands on two devices, a CPU generator, and kernels that only the
 CPU has are refused, as CUDA would. It cannot tell which kernels another device lacks.
+
+Whatever would make the CPU wait for a real device is counted in `waits`: numbers that Python asks
+for, results whose size depends on values, and copies to the CPU.
 """
 
 from __future__ import annotations
 
+import sys
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from typing import Any, Optional
@@ -33,6 +38,36 @@ INDEXING = {
     aten.index_put_.default,
     aten._index_put_impl_.default,
 }
+SIZED_BY_VALUES = {
+    aten.nonzero.default,
+    aten.masked_select.default,
+    aten.bincount.default,
+    aten._unique2.default,
+    aten.unique_dim.default,
+    aten.repeat_interleave.Tensor,
+}
+
+waits = Counter[str]()
+"""How often each line of regard would have waited for the device."""
+
+
+def wait() -> None:
+    frame: Any = sys._getframe(1)
+    while frame is not None and "/regard/" not in frame.f_code.co_filename:
+        frame = frame.f_back
+    place = "?" if frame is None else f"{frame.f_code.co_filename}:{frame.f_lineno}"
+    waits[place.rpartition("/regard/")[2]] += 1
+
+
+def waits_for(func: Any, args: Sequence[Any], leaving: bool) -> bool:
+    if leaving or func is aten._local_scalar_dense.default or func in SIZED_BY_VALUES:
+        return True
+    if func is aten.copy_.default:
+        return not isinstance(args[0], PretendTensor)
+    if func not in INDEXING:
+        return False
+    indices = [each for each in args[1] if each is not None]
+    return any(each.dtype in (torch.bool, torch.uint8) for each in indices)
 
 
 class PretendTensor(Tensor):
@@ -54,6 +89,7 @@ class PretendTensor(Tensor):
         self.inner = inner
 
     def tolist(self) -> Any:
+        wait()
         return self.inner.tolist()
 
     def numpy(self, *, force: bool = False) -> Any:
@@ -89,6 +125,8 @@ def run(func: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
         return 0  # the kernel that is composed of plain operations
     check(func, args, kwargs, tensors)
     leaving = asked is not None and not here
+    if waits_for(func, args, leaving):
+        wait()
     options = {**kwargs, "device": torch.device("cpu")} if here else kwargs
     result = func(*tree_map(_unwrapped, args), **tree_map(_unwrapped, options))
     if leaving or func is aten._local_scalar_dense.default:

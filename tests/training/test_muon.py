@@ -16,7 +16,7 @@ RATE = 0.01
 def step(model: nn.Module) -> None:
     """One update, of whatever gradients are there."""
     settings = OptimizerSettings(kind="muon", rate=RATE, weight_decay=0.0)
-    settings.build(model, Ranks()).step()
+    settings.build(model, list(model.parameters()), Ranks()).step()
 
 
 @pytest.mark.parametrize("shape", [(32, 32), (48, 20), (20, 48), (1, 7)])
@@ -69,7 +69,7 @@ def test_embeddings_biases_and_norms_are_updated_by_adamw() -> None:
     parts = nn.ModuleList([nn.Embedding(5, 4), nn.LayerNorm(4), nn.Linear(4, 4)])
     peers = [parts[0].weight, parts[1].weight, parts[1].bias, parts[2].bias]
     copies = [nn.Parameter(each.detach().clone()) for each in peers]
-    mine = settings.build(parts, Ranks())
+    mine = settings.build(parts, list(parts.parameters()), Ranks())
     other = torch.optim.AdamW(copies, lr=RATE, betas=settings.betas, eps=1e-9, weight_decay=0.5)
     for _ in range(4):
         for each in parts.parameters():
@@ -94,7 +94,7 @@ def test_weights_without_a_gradient_stay_as_they_are() -> None:
 def test_the_state_has_the_type_of_the_weights() -> None:
     layer = nn.Linear(4, 8).double()
     layer.weight.grad, layer.bias.grad = torch.randn(8, 4).double(), torch.randn(8).double()
-    optimizer = OptimizerSettings(kind="muon").build(layer, Ranks())
+    optimizer = OptimizerSettings(kind="muon").build(layer, list(layer.parameters()), Ranks())
     optimizer.step()
     assert optimizer.state[layer.weight]["mean"].dtype == torch.float64
     assert optimizer.state[layer.bias]["square"].dtype == torch.float64

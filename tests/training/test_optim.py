@@ -58,11 +58,11 @@ def test_a_restored_optimiser_goes_on_bit_for_bit(kind: str, tensors: int) -> No
 
     torch.manual_seed(0)
     uninterrupted = nn.Linear(5, 3)
-    first = settings.build(uninterrupted, Ranks())
+    first = settings.build(uninterrupted, list(uninterrupted.parameters()), Ranks())
     steps(uninterrupted, first, range(3))
     resumed = nn.Linear(5, 3)
     resumed.load_state_dict(uninterrupted.state_dict())
-    second = settings.build(resumed, Ranks())
+    second = settings.build(resumed, list(resumed.parameters()), Ranks())
     restore_optimizer(second, {k: v.clone() for k, v in optimizer_tensors(first).items()})
     steps(uninterrupted, first, range(3, 6))
     steps(resumed, second, range(3, 6))

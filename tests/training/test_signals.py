@@ -38,7 +38,7 @@ def command(run: Path, corpus: Corpus) -> list[str]:
     return small_command(run, corpus, "--steps", str(STEPS), "--save-every", "10", *more)
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
 def test_a_signal_saves_and_the_same_command_resumes(
     number: signal.Signals, tmp_path: Path, corpus: Corpus, undisturbed: Path
 ) -> None:
