@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/ready
 
-.PHONY: demo test browser check settings learn faults bench bench-quality bench-growth bench-mixers bench-scan bench-listops bench-turing bench-alignments clean
+.PHONY: demo test browser pictures check settings wheel learn faults cluster iproute bench bench-quality bench-growth bench-mixers bench-scan bench-listops bench-turing bench-alignments clean
 
 demo: $(READY)
 	$(BIN)/regard demo
@@ -22,6 +22,12 @@ browser:
 	    chromium chromium-driver fonts-dejavu-core >/dev/null; } || \
 	  echo "Chromium is not installed (packages chromium and chromium-driver): page tests are skipped."
 
+# The pictures of docs/serve.md, taken of the page itself; trains two small runs unless they exist.
+PAGE_RUNS ?= benchmarks/runs/page
+
+pictures: $(READY) browser
+	$(BIN)/python -m benchmarks.page --data $(DATA) --runs $(PAGE_RUNS) --output docs/pictures
+
 check: $(READY)
 	$(BIN)/ruff check regard tests benchmarks
 	$(BIN)/ruff format --check regard tests benchmarks
@@ -32,11 +38,32 @@ check: $(READY)
 settings: $(READY)
 	$(BIN)/regard settings --markdown > docs/settings.md
 
+# Into dist/. What an earlier build left behind would become part of the wheel, so it is removed.
+wheel: $(READY)
+	rm -rf build dist
+	$(BIN)/python -m pip wheel --quiet --no-deps --build-constraint constraints.txt --wheel-dir dist .
+
 learn: $(READY)
 	$(BIN)/python -m pytest tests/learn
 
+# Reports go to build/faults; "make faults CAMPAIGNS=damage SEED=2" runs one of them with another seed.
+CAMPAIGNS ?=
+SEED ?= 1
+
 faults: $(READY)
-	$(BIN)/python -m pytest tests/faults
+	cd tests && PYTHONPATH=.. OMP_NUM_THREADS=1 ../$(BIN)/python -m faults $(CAMPAIGNS) --seed $(SEED)
+
+# Two hosts are two network namespaces, which need root and ip; where there are none, those tests are
+# skipped with a note.
+cluster: $(READY) iproute
+	$(BIN)/python -m pip install --quiet -c constraints.txt -e ".[ray]"
+	$(BIN)/python -m pytest tests/cluster
+
+iproute:
+	@command -v ip >/dev/null || { \
+	  test "$$(id -u)" = 0 && command -v apt-get >/dev/null && apt-get update -qq && \
+	  DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends iproute2 >/dev/null; } || \
+	  echo "ip is not installed (package iproute2): tests on two hosts are skipped."
 
 DATA ?= ../shared/data/multi30k
 BENCH := .venv-bench
@@ -92,4 +119,4 @@ $(READY): pyproject.toml constraints.txt
 	touch $@
 
 clean:
-	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis build *.egg-info
+	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis build dist *.egg-info

@@ -1,6 +1,7 @@
-"""Does it pay to learn on? Fine-tuning and back-translation on Multi30k, English to German.
+"""Does it pay to learn on? Fine-tuning, back-translation, averages and ensembles on Multi30k,
+English to German.
 
-python -m benchmarks.learning --data ../shared/data --runs DIR [--parts tuning back]
+python -m benchmarks.learning --data ../shared/data --runs DIR [--parts tuning back together]
     [--steps 1500] [--tune-steps 300] [--general 60000] [--few 2000] [--seed 1]
     [--set PATH=VALUE ...] [--output results.json]
 
@@ -8,8 +9,11 @@ Fine-tuning: a general model learns from everyday sentences (Tatoeba); with `few
 Multi30k it is compared before and after it learned on from them, and with a model that had those
 captions alone. Back-translation: half of the captions lose their English side; a model from German
 to English, trained on the other half, writes it again (`regard augment`), and the model trained on
-both halves is compared with the one that had half of the pairs. All are scored on test_2016 in the
-same comparison, by paired bootstrap. Finished runs are only measured again.
+both halves is compared with the one that had half of the pairs. Together: a second model learns
+from half of the captions with another seed, and the first is compared with their ensemble; the
+first also learns on from the other half twice, with seeds of their own and the full learning rate,
+and one of these two is compared with the average of both. All are scored on test_2016 in the same
+comparison, by paired bootstrap. Finished runs are only measured again.
 """
 
 from __future__ import annotations
@@ -26,6 +30,9 @@ import regard
 from regard.metrics.text import TextMetrics
 
 RECIPE = "multi30k"
+RECIPE_RATE = 0.016
+"""What a run that starts from another has a tenth of."""
+
 HELD_OUT_EVERY = 60
 
 
@@ -37,7 +44,7 @@ def read(path: Path) -> list[str]:
 def captions(data: Path, name: str) -> list[str]:
     """The captions of one part as TSV lines of English and German."""
     sides = (read(data / "multi30k" / f"{name}.{language}.gz") for language in ("en", "de"))
-    return ["\t".join(pair) for pair in zip(*sides, strict=True)]
+    return ["\t".join(" ".join(side.split()) for side in pair) for pair in zip(*sides, strict=True)]
 
 
 def write(path: Path, lines: Sequence[str]) -> Path:
@@ -60,23 +67,35 @@ class Trials:
         self.valid = write(self.folder / "valid.tsv", captions(arguments.data, "val"))
         self.test = write(self.folder / "test.tsv", captions(arguments.data, "test_2016_flickr"))
 
-    def train(self, name: str, pairs: Path, steps: int, valid: Path, **more: Any) -> Path:
+    def train(
+        self,
+        name: str,
+        pairs: Path,
+        steps: int,
+        valid: Path,
+        seed: int = 0,
+        own: Sequence[str] = (),
+        **more: Any,
+    ) -> Path:
         run = self.folder / name
-        settings = [f"training.seed={self.arguments.seed}", *self.arguments.settings]
+        settings = [*self.arguments.settings, *own]
+        if more:  # another run gives the tokenizer
+            settings = [each for each in settings if not each.startswith("tokenizer.")]
         regard.train(
             None if "start" in more else RECIPE,
             regard.Parallel(pairs=pairs),
             run=run,
             valid=regard.Parallel(pairs=valid),
             steps=steps,
-            settings=settings,
+            settings=[f"training.seed={self.arguments.seed + seed}", *settings],
             **more,
         )
         return run
 
-    def compare(self, runs: Sequence[Path]) -> list[dict[str, Any]]:
+    def compare(self, runs: Sequence[Path], ensemble: Sequence[Path] = ()) -> list[dict[str, Any]]:
         """BLEU and chrF of each run; the first is the one that the others are compared with."""
-        rows = regard.compare(runs, regard.Parallel(pairs=self.test), metrics=TextMetrics())
+        test = regard.Parallel(pairs=self.test)
+        rows = regard.compare(runs, test, metrics=TextMetrics(), ensemble=ensemble)
         for row in rows:
             sure = "" if row.p_value is None else f", p = {row.p_value:.4f}"
             print(f"{row.name}: {row.metric} {row.value:.2f} ± {row.margin:.2f}{sure}", flush=True)
@@ -118,7 +137,26 @@ def back_translation(trials: Trials) -> list[dict[str, Any]]:
     return trials.compare([alone, taught])
 
 
-PARTS = {"tuning": tuning, "back": back_translation}
+def together(trials: Trials) -> list[dict[str, Any]]:
+    arguments, lines, valid = trials.arguments, trials.train_lines, trials.valid
+    half = len(lines) // 2
+    kept = write(trials.folder / "half.tsv", lines[:half])
+    rest = write(trials.folder / "rest.tsv", lines[half:])
+    first = trials.train("half-alone", kept, arguments.steps, valid)
+    second = trials.train("half-again", kept, arguments.steps, valid, seed=1, tokenizer=first)
+    rows = [*trials.compare([first, second]), *trials.compare([first, second], [first])[1:]]
+    rate = [f"training.optimizer.rate={RECIPE_RATE}"]
+    later = [
+        trials.train(f"later-{seed}", rest, arguments.tune_steps, valid, seed, rate, start=first)
+        for seed in (1, 2)
+    ]
+    mean = trials.folder / "mean"
+    if not mean.exists():
+        regard.average(later, run=mean)
+    return [*rows, *trials.compare([*later, mean])]
+
+
+PARTS = {"tuning": tuning, "back": back_translation, "together": together}
 
 
 def main() -> None:

@@ -12,9 +12,9 @@ from typing_extensions import Self
 from regard.errors import UsageError
 from regard.messages import unknown
 
-MAX_LAYERS, MAX_WIDTH, MAX_COUNT = 1_000, 2**18, 1_000_000
-"""Bounds of the settings: layers, sizes of a vector, and numbers of positions, pieces or slots.
-They are far above what can be trained, and refuse a slip of the keyboard before a run begins."""
+MAX_LAYERS, MAX_WIDTH, MAX_COUNT, MAX_STEPS = 1_000, 2**18, 1_000_000, 1_000_000_000
+"""Bounds of the settings: layers, sizes of a vector, numbers of positions, pieces or slots, and of
+steps. They are far above what can be trained, and refuse a typing error before a run begins."""
 
 RENAMED = {
     "dropout_begin": "dropout_start",
@@ -88,7 +88,12 @@ def _show(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False)
 
 
+_MAX_DEPTH = 100
+
+
 def _parse(text: str) -> Any:
+    if text.count("[") + text.count("{") > _MAX_DEPTH:  # no setting is nested like that
+        return text
     try:
         return json.loads(text)
     except ValueError:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import errno
+import hashlib
 import json
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -66,8 +67,8 @@ def _is_about(error: OSError, path: Path) -> bool:
 
 
 def clear_strays(folder: Path) -> None:
-    """Remove temporary files that killed processes left behind."""
-    for stray in folder.glob(".*.tmp"):
+    """Remove temporary files that killed processes left behind, in its folders too."""
+    for stray in list(folder.rglob(".*.tmp")):
         number = stray.name.split(".")[-2]
         if not (number.isdecimal() and _is_running(int(number))):
             stray.unlink(missing_ok=True)
@@ -112,6 +113,47 @@ def read_json(path: Path) -> dict[str, Any]:
             f"{path} is not a JSON object: it is corrupt or was not written by regard."
         )
     return value
+
+
+DIGEST = "digest"
+"""The entry of a JSON object that is the hash of all its other entries."""
+
+
+def sealed(value: Mapping[str, Any]) -> dict[str, Any]:
+    """A JSON object with the hash of its entries, by which damage is noticed."""
+    if DIGEST in value:
+        raise ValueError(f"an object to be sealed has an entry '{DIGEST}' of its own")
+    return {**value, DIGEST: _digest(value)}
+
+
+def read_sealed(
+    path: Path, may_lack: Callable[[Mapping[str, Any]], bool] = lambda value: False
+) -> dict[str, Any]:
+    """Read a JSON object that was sealed, without its hash.
+
+    Another hash is refused, and so is a missing one, unless the object `may_lack` it, as those that
+    an earlier version wrote.
+    """
+    value = read_json(path)
+    digest = value.pop(DIGEST, None)
+    if digest != _digest(value) and not (digest is None and may_lack(value)):
+        raise UsageError(f"{path} is corrupt or was changed: restore it from a copy.")
+    return value
+
+
+def _digest(value: Mapping[str, Any]) -> str:
+    """Of the object as it is when it is read again, where every key is text."""
+    plain = json.loads(json.dumps(value))
+    return hashlib.sha256(json.dumps(plain, sort_keys=True).encode()).hexdigest()
+
+
+def hash_file(path: Path) -> str:
+    """The sha256 of a file's bytes."""
+    digest = hashlib.sha256()
+    with path.open("rb") as stream:
+        while block := stream.read(2**20):
+            digest.update(block)
+    return digest.hexdigest()
 
 
 def sync_folder(folder: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import math
 from collections.abc import Iterable
 
 
@@ -21,6 +22,14 @@ def unknown(kind: str, name: str, known: Iterable[str], full_name: str = "") -> 
 def counted(number: int, noun: str) -> str:
     """A number of things: 1 pair, 2,000 pairs."""
     return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
+
+
+def percent(count: int, total: int) -> str:
+    """A share for a sentence, with two digits that count."""
+    share = 100 * count / max(1, total)
+    if share == 0 or share >= 10:
+        return f"{share:.0f} %"
+    return f"{share:.{min(4, 1 - math.floor(math.log10(share)))}f} %"
 
 
 def _all(names: list[str]) -> str:

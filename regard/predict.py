@@ -24,9 +24,11 @@ from regard.errors import UsageError
 from regard.messages import counted
 from regard.models.base import Model
 from regard.nn.captured import Attention, by_sentence, watch
+from regard.processes.devices import Precision, on_cpu
 from regard.processes.pool import worker_map
 from regard.search.base import Hypothesis, Search
 from regard.terminal import Count, uncounted
+from regard.training.precision import in_precision
 
 WINDOW = 8192
 """Lines read ahead and sorted by length, so that a batch holds lines of similar length."""
@@ -87,6 +89,7 @@ class Predictor:
         workers: int = 1,
         annotations: Kinds = (),
         tags: str = "",
+        precision: Precision = "float32",
     ) -> None:
         self.model = model.eval()
         self.tokenizers = tokenizers
@@ -94,12 +97,17 @@ class Predictor:
         self.batch_tokens = batch_tokens
         most = model.length_limit
         self.length_limit = length_limit if most is None else min(length_limit, most - 1)
-        self.workers = workers
+        self.workers = self._processes(workers)
         self.annotations = annotations
+        self.precision = precision  # of the large products of search
         self.tags = tags  # that every source line begins with
         self.truncated = 0  # lines of which only the first `length_limit` pieces were read
         self._source = LineEncoder(tokenizers.source, annotations)
         self._target = LineEncoder(tokenizers.target)
+
+    def _processes(self, wanted: int) -> int:
+        """Workers are forked, which no device but the CPU survives."""
+        return wanted if on_cpu(self.model.device) else 1
 
     @overload
     def __call__(self, lines: Text, count: Count = ...) -> str: ...
@@ -157,7 +165,7 @@ class Predictor:
         Only what it returns is kept: the weights of a whole window would not fit into memory.
         """
         with ExitStack() as stack:
-            work = _Attending(self, stack, workers, read)
+            work = _Attending(self, stack, self._processes(workers), read)
             yield from in_windows(work, pairs, ATTENTION_WINDOW, ATTENTION_TOKENS, empty, count)
 
     def read_sources(self, lines: Sequence[Line], first: int = 1) -> list[Row]:
@@ -301,11 +309,13 @@ class _Generation(_Pooled[tuple[Line, Optional[str]], _Request, Prediction]):
         search = self._predictor.search.seeded(group[0].number)
         sources = [request.source for request in group if request.source is not None]
         prefixes = [request.prefix for request in group if request.prefix is not None]
-        prefix = Padded.of(prefixes) if prefixes else None
-        if prefix is None or sources:
-            return self._predictor.model.generate(Padded.of_rows(sources), search, prefix)
-        nothing, limits = Padded.of([()] * len(prefixes)), search.limits(prefix.lengths + 1)
-        return self._predictor.model.generate(nothing, search, prefix, limits)
+        model = self._predictor.model
+        prefix = Padded.of(prefixes).to(model.device) if prefixes else None
+        with in_precision(model.device, self._predictor.precision):
+            if prefix is None or sources:
+                return model.generate(Padded.of_rows(sources).to(model.device), search, prefix)
+            nothing = Padded.of([()] * len(prefixes)).to(model.device)
+            return model.generate(nothing, search, prefix, search.limits(prefix.lengths + 1))
 
     def _prediction(self, hypotheses: list[Hypothesis]) -> Prediction:
         decode = self._predictor.tokenizers.target.decode
@@ -345,7 +355,8 @@ class _Scoring(_Pooled[Sides, _Rows, tuple[float, int]]):
 
     @torch.inference_mode()
     def compute(self, group: list[_Rows]) -> list[tuple[float, int]]:
-        totals = self._predictor.model.log_probabilities(_batch(group)).sum(dim=1).tolist()
+        model = self._predictor.model
+        totals = model.log_probabilities(_batch(group).to(model.device)).sum(dim=1).tolist()
         counts = [len(pair.target) + 1 for pair in group]
         return list(zip(totals, counts, strict=True))
 
@@ -376,7 +387,7 @@ class _Attending(_Pooled[Sides, _Rows, Result], Generic[Result]):
     def compute(self, group: list[_Rows]) -> list[Result]:
         model, sides = self._predictor.model, self._predictor.tokenizers
         batch = _batch(group)
-        _, captured = watch(model, model.log_probabilities, batch)
+        _, captured = watch(model, model.log_probabilities, batch.to(model.device))
         return [
             self._read(
                 attention,

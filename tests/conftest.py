@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import os
 import resource
+import shutil
 import signal
 import warnings
 from collections.abc import Iterator
+from typing import Any
 
 os.environ["OMP_NUM_THREADS"] = "1"  # before torch is imported, and for every subprocess
 
@@ -38,3 +40,29 @@ def short_timings() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(measure, "TIMING_MAX_SECONDS", 0.1)
         yield
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Any]:
+    """A real Chromium without a window."""
+    program, driver = shutil.which("chromium"), shutil.which("chromedriver")
+    if program is None or driver is None:
+        if os.environ.get("CI"):
+            pytest.fail("CI must try pages in a browser: install chromium and chromium-driver")
+        pytest.skip("no chromium and chromedriver here: pages are not tried in a browser")
+    from selenium import webdriver
+
+    options = webdriver.ChromeOptions()
+    options.binary_location = program
+    for argument in (
+        "--headless=new",
+        "--no-sandbox",
+        "--disable-gpu",
+        "--disable-dev-shm-usage",
+        "--window-size=1200,900",
+    ):
+        options.add_argument(argument)
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
+    found = webdriver.Chrome(options=options, service=webdriver.ChromeService(driver))
+    yield found
+    found.quit()

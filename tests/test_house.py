@@ -19,7 +19,7 @@ FILES = sorted(PACKAGE.rglob("*.py"))
 MOST_FILE_LINES = 450
 MOST_FUNCTION_LINES = 45  # DESIGN asks for about 40
 MOST_VERB_LINES = 25
-MOST_ARGUMENTS = 13  # those of `train`, one for each thing that a user may say
+MOST_ARGUMENTS = 14  # those of `train`, one for each thing that a user may say
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 

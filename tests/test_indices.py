@@ -112,7 +112,7 @@ def test_words_are_not_aligned(folder: Path, capsys: pytest.CaptureFixture[str])
     test = ["--source", folder / "test.5.source", "--target", folder / "test.5.target"]
     code, output = run(capsys, "align", folder / "run", *test)
     assert code != 0
-    assert "Only a model that writes text aligns words" in output
+    assert "Only a model that reads and writes text aligns words" in output
 
 
 @pytest.mark.parametrize(

@@ -15,6 +15,7 @@ import regard
 from regard.cli import main
 from regard.data.line import Line
 from regard.errors import UsageError
+from regard.files import read_sealed, sealed, write_json
 from regard.judge import Judge, Judged, JudgedPredictor, Weights, _different, tune
 from regard.metrics.text import ExactMatch, TextMetrics
 from regard.predict import Candidate, Prediction
@@ -142,7 +143,7 @@ def test_tuned_judges_are_kept_with_the_run(
 ) -> None:
     runs = shutil.copytree(folder, tmp_path / "runs")
     given = ["--judge", f"channel={runs / 'channel'}", "--judge", f"language={runs / 'language'}"]
-    assert main(["judge", str(runs / "weak"), *given, "--beam=8", "--trials=60"]) == 0
+    assert main(["judge", str(runs / "weak"), "--tune", *given, "--beam=8", "--trials=60"]) == 0
     printed = capsys.readouterr().out
     kept = json.loads((runs / "weak" / "judges.json").read_text())
     assert kept["value"] > kept["alone"]
@@ -159,7 +160,7 @@ def test_tuned_judges_are_kept_with_the_run(
     with pytest.raises(UsageError, match="has changed"):
         regard.evaluate(moved / "weak", judges=["tuned"])
     (moved / "weak" / "judges.json").write_text("{}")
-    with pytest.raises(UsageError, match="no tuned judges"):
+    with pytest.raises(UsageError, match="corrupt or was changed"):
         regard.evaluate(moved / "weak", judges=["tuned"])
     (moved / "weak" / "judges.json").write_text('{"judges": [3]}')
     with pytest.raises(UsageError, match="corrupt"):
@@ -224,10 +225,10 @@ def test_a_channel_of_the_wrong_direction_is_refused(folder: Path, tmp_path: Pat
     weak = shutil.copytree(folder / "weak", tmp_path / "weak")
 
     def trained_on(profile: list[list[str]]) -> None:
-        facts = json.loads((channel / "data.json").read_text())
+        facts = read_sealed(channel / "data.json")
         sides = zip(("source", "target"), profile, strict=True)
         facts["profile"] = {side: dict.fromkeys(some, 9) for side, some in sides}
-        (channel / "data.json").write_text(json.dumps(facts))
+        write_json(channel / "data.json", sealed(facts))
 
     trained_on(words)
     with pytest.raises(UsageError, match="swapped"):

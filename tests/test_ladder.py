@@ -342,7 +342,7 @@ def test_a_stopped_ladder_goes_on_where_it_was(tmp_path: Path, corpus: dict[str,
     assert "All 2 variants are done." in (out / "ladder.md").read_text()
 
 
-WILD = "wild=tiny:training.optimizer.rate=1e38,training.not_finite=stop"
+WILD = "wild=tiny:training.optimizer.rate=100,model.normalisation=none,training.not_finite=stop"
 
 
 def test_a_variant_that_diverges_does_not_stop_the_others(
@@ -450,7 +450,7 @@ def test_without_test_files_the_table_says_what_it_was_measured_on(
     apart = [*SMALL, "tokenizer.joint=false", "model.tying=target"]
     small(tmp_path / "held", unheld, ["tiny"], steps=1, settings=apart, **none)
     told = (tmp_path / "held" / "ladder.md").read_text()
-    assert "6 pairs, held out of the training data" in told
+    assert "5 pairs, held out of the training data" in told
     scored = regard.score(tmp_path / "held" / "tiny")
     mean = sum(total for total, _ in scored) / sum(count for _, count in scored)
     (row,) = json.loads((tmp_path / "held" / "ladder.json").read_text())["variants"]

@@ -143,7 +143,7 @@ def test_without_files_the_validation_data_is_used(folder: Path, command: Comman
     given = regard.evaluate(folder / "language", Parallel(target=folder / "valid"))
     assert regard.evaluate(folder / "language") == given
     held_out = command("score", folder / "language_rnn")[1]
-    assert len(held_out) == Run.open(folder / "language_rnn").facts("data")["pairs"]["valid"] == 20
+    assert len(held_out) == Run.open(folder / "language_rnn").facts("data")["pairs"]["valid"] > 1
 
 
 def test_by_the_word_it_does_not_matter_how_words_are_cut(folder: Path, tmp_path: Path) -> None:
@@ -280,7 +280,7 @@ def test_drawn_lines_differ_even_when_groups_are_small(folder: Path, command: Co
 
 def test_drawn_lines_end_where_the_run_says(folder: Path, command: Command) -> None:
     """Drawn without regard to the model, a quarter of them come to the limit of 12 words."""
-    options = ("--sample", "--temperature", 1e6)
+    options = ("--sample", "--temperature", 1000)
     printed = command("translate", folder / "language", *options, stdin="\n" * 60)[1]
     assert max(len(line.split()) for line in printed) == 12
 
@@ -294,8 +294,9 @@ def test_the_data_of_a_language_model_raises_no_false_alarm(
     assert code == 0
     assert "400" in said
     run = Run.open(tmp_path / "run")
-    (note,) = run.facts("data")["notes"]
-    assert note.startswith("Held out 20 of 400 lines")
+    repeated, held = run.facts("data")["notes"]
+    assert repeated.endswith("of 400 lines repeat an earlier one.")
+    assert held.startswith("Held out ")
     sides = run.tokenizers()
     assert sides.joint
     assert sides.target.size == 4 + len(WORDS)

@@ -10,7 +10,10 @@ ROOT = Path(__file__).parent.parent / "regard"
 
 LAYERS = (
     ("__main__", "cli"),
-    ("peer", "demo", "ladders", "studies", "serving", "inspection"),
+    (
+        *("peer", "demo", "ladders", "studies", "serving", "inspection"),
+        *("interop", "diagnosis", "planning"),
+    ),
     ("runs", "judge", "predict"),
     ("settings", "recipes", "training", "models"),
     ("search", "nn"),

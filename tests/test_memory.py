@@ -17,7 +17,7 @@ pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="on
 def test_more_memory_than_there_is_can_not_be_had(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(memory, "free_memory", lambda: 2**28)
     before = resource.getrlimit(resource.RLIMIT_DATA)
-    with bounded_memory(processes=2):
+    with bounded_memory(processes=2, device=torch.device("cpu")):
         torch.empty(2**20)
         with pytest.raises(RuntimeError) as caught:
             torch.empty(2**26)  # 256 MB, of which each of two processes may have half

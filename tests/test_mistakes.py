@@ -10,6 +10,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -167,11 +168,16 @@ def change_heads(run: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("tamper", "name"), [(swap_tokenizer, "tokenizer.json"), (change_heads, "config.json")]
+    ("tamper", "name", "reason"),
+    [
+        (swap_tokenizer, "tokenizer.json", "was changed after step-4 was saved: restore it"),
+        (change_heads, "config.json", "is corrupt or was changed: restore it from a copy"),
+    ],
 )
 def test_a_run_is_not_used_with_another_tokenizer_or_config(
     tamper: Callable[[Path], None],
     name: str,
+    reason: str,
     copied: Path,
     folder: Path,
     capsys: pytest.CaptureFixture[str],
@@ -179,7 +185,7 @@ def test_a_run_is_not_used_with_another_tokenizer_or_config(
     before = (copied / name).read_bytes()
     tamper(copied)
     assert (copied / name).read_bytes() != before
-    sentence = f"{copied / name} was changed after step-4 was saved: restore it"
+    sentence = f"{copied / name} {reason}"
     source, target = folder / "test.source", folder / "test.target"
     assert sentence in said(capsys, "translate", copied, "--input", source)
     assert sentence in said(capsys, "score", copied, "--source", source, "--target", target)
@@ -352,6 +358,14 @@ def test_a_folder_without_permission_is_named(capsys: pytest.CaptureFixture[str]
         ("--set=model.width=99999999", "'model.width' cannot be 99999999: give 262144 or less"),
         ("--set=tokenizer.vocabulary=2147483648", "'tokenizer.vocabulary' cannot be 2147483648"),
         ("--set=model.max_length=1", "'model.max_length' cannot be 1: give 2 or more"),
+        (f"--set=model.layers={9**23}", f"'model.layers' cannot be {9**23}: give 1000 or less"),
+        (f"--set=model.layers={'[' * 9000}", "'model.layers' cannot be '[[["),
+        (f"--set=model.layers={'[' * 500}{']' * 500}", "'model.layers' cannot be '[[["),
+        ("--set=training.agreement=1e300", "'training.agreement' any more"),
+        (f"--set=training.keep={10**20}", "'training.keep' cannot be"),
+        (f"--set=training.save_every={10**20}", "'training.save_every' cannot be"),
+        (f"--set=training.dropout_ramp_epochs={10**20}", "'training.dropout_ramp_epochs' cannot"),
+        ("--set=training.optimizer.rate=1e300", "'training.optimizer.rate' cannot be 1e+300"),
     ],
 )
 def test_what_no_machine_can_train_is_refused_before_a_run_begins(
@@ -361,6 +375,80 @@ def test_what_no_machine_can_train_is_refused_before_a_run_begins(
     files = ["--source", tmp_path / "none", "--target", tmp_path / "none"]
     assert sentence in said(capsys, "train", "tiny", "--run", run, *files, option)
     assert not run.exists()
+
+
+@pytest.mark.parametrize(
+    ("temperature", "bound"),
+    [("1e-300", "0.001 or more"), ("0", "0.001 or more"), ("1e300", "1000 or less")],
+)
+def test_a_temperature_that_leaves_no_distribution_is_refused(
+    temperature: str, bound: str, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    command = ["translate", folder / "run", "--input", folder / "test.source", "--sample"]
+    sentence = said(capsys, *command, f"--temperature={temperature}")
+    assert sentence.endswith(f": give {bound}.")
+    assert sentence.startswith("regard: --temperature cannot be")
+
+
+@pytest.mark.parametrize("temperature", ["0.001", "1000"])
+def test_the_extreme_temperatures_are_drawn_from(
+    temperature: str, folder: Path, tmp_path: Path
+) -> None:
+    command = ["translate", folder / "run", "--input", folder / "test.source", "--sample"]
+    more = [f"--temperature={temperature}", "--top-p=0.9", "--output", tmp_path / "drawn"]
+    assert main([str(each) for each in [*command, *more]]) == 0
+    lines = (folder / "test.source").read_text().splitlines()
+    assert len((tmp_path / "drawn").read_text().splitlines()) == len(lines)
+
+
+# lines and files that are not sentences
+
+
+def test_cr_line_ends_are_named_when_a_run_is_trained_or_used(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "one.en"
+    file.write_bytes(b"ant bee\rbee cat\rcat ant\r" * 40)
+    run = tmp_path / "run"
+    for command in (
+        ["train", "tiny", "--run", run, "--source", file, "--target", file, "--quiet"],
+        ["train", "tiny", "--run", run, "--pairs", file, "--quiet"],
+        ["translate", folder / "run", "--input", file],
+        ["score", folder / "run", "--source", file, "--target", file],
+        ["evaluate", folder / "run", "--source", file, "--target", file],
+    ):
+        assert f"{file} has CR line ends, as on old Macintoshes" in said(capsys, *command)
+    assert not run.exists()
+
+
+LONG_LINES = {
+    "one word": "x" * 100_000,
+    "words": "ant " * 24_999 + "bee",
+    "white space": "ant" + " " * 99_990 + "bee",
+    "different letters": "".join(map(chr, range(0x4E00, 0x4E64))) * 1_000,
+}
+
+
+@pytest.mark.parametrize("kind", ["bpe", "unigram", "word"])
+@pytest.mark.parametrize("line", LONG_LINES.values(), ids=LONG_LINES)
+def test_a_very_long_line_takes_no_time(
+    line: str, kind: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert 99_000 < len(line) <= 100_000
+    lines = [*some_lines(60, seed=4), line]
+    files = [write_lines(tmp_path / name, lines) for name in ("source", "target")]
+    settings = [*SMALL, "tokenizer.vocabulary=500", f"tokenizer.kind={kind}"]
+    settings += ["training.processes=1"]
+    before = time.process_time()
+    regard.train("tiny", Parallel(*files), run=tmp_path / "run", steps=1, settings=settings)
+    assert "Traceback" not in capsys.readouterr().err
+    one = write_lines(tmp_path / "one", [line])
+    output = tmp_path / "translated"
+    assert main(["translate", str(tmp_path / "run"), f"--input={one}", f"--output={output}"]) == 0
+    both = [f"--source={one}", f"--target={one}"]
+    assert main(["score", str(tmp_path / "run"), *both]) == 0
+    assert main(["evaluate", str(tmp_path / "run"), *both, "--workers=1"]) == 0
+    assert time.process_time() - before < 20  # it is about three
 
 
 # from Python

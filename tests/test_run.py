@@ -217,7 +217,9 @@ def test_a_beginning_that_was_cut_off_is_begun_again(
         crash_in(patch, resolve_name(owner), name, calls)
         with pytest.raises(ZeroDivisionError):
             train_small(tmp_path / "run", corpus, *settings, steps=2)
-    (tmp_path / "run" / ".plan.json.99999999.tmp").write_bytes(b"{")
+    for name in (".plan.json.99999999.tmp", "data/train/.meta.json.99999999.tmp"):
+        (tmp_path / "run" / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / "run" / name).write_bytes(b"{")
     run = train_small(tmp_path / "run", corpus, *settings, steps=2)
     assert saved_steps(run.path) == [2]
     assert strays(run.path) == []
@@ -313,17 +315,47 @@ def test_without_validation_files_a_part_is_held_out_said_so_and_not_trained_on(
     )
     run = Run.open(tmp_path / "run")
     sources, targets = zip(*(pair.texts for pair in run.validation_pairs()), strict=True)
-    assert len(sources) == 5
-    assert "Held out 5 of 100 pairs for validation" in capsys.readouterr().err
+    assert len(set(sources)) == len(sources) == 4
+    told = capsys.readouterr().err
+    assert "10 of 100 pairs repeat an earlier one." in told
+    assert "Held out 4 of 90 different pairs for validation" in told
     trained = [
         run.tokenizers().source.decode(ids.tolist())
         for ids, _ in (run.store("train").pair(i) for i in range(len(run.store("train"))))
     ]
     kept = [line for line in lines if line not in sources]
-    assert len(trained) == len(kept) <= 95
+    assert len(trained) == len(kept) <= 96
     words = {word for line in trained for word in line.split()}
     assert words <= {word for line in kept for word in line.split()}
     assert list(targets) == [toy.turned(line) for line in sources]
+
+
+@pytest.mark.parametrize(
+    ("different", "copies", "held", "trained", "told"),
+    [
+        (300, 20, 15, 5700, "5,700 of 6,000 pairs repeat"),
+        (2, 150, 1, 150, "298 of 300 pairs repeat"),
+    ],
+)
+def test_repeated_pairs_are_counted_and_held_out_together(
+    different: int,
+    copies: int,
+    held: int,
+    trained: int,
+    told: str,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    lines = [f"w{number}" for number in range(different)] * copies
+    files = [write_lines(tmp_path / name, lines) for name in ("source", "target")]
+    settings = [*toy.SMALL, "tokenizer.vocabulary=500"]
+    data = Parallel(*files)
+    run = regard.train("tiny", data, run=tmp_path / "run", steps=1, settings=settings)
+    assert (len(run.store("valid")), len(run.store("train"))) == (held, trained)
+    said = capsys.readouterr().err
+    assert told in said
+    assert f"Held out {held} of {different} different pairs" in said
+    assert f"no copy of them ({held * (copies - 1):,} in all)" in said
 
 
 def test_another_seed_holds_out_another_part(tmp_path: Path, corpus: Corpus) -> None:
@@ -361,7 +393,8 @@ def test_a_config_edited_to_nonsense_is_refused(run: Path, text: str, sentence: 
 
 def test_a_run_of_another_version_is_refused_by_name(run: Path) -> None:
     config = json.loads((run / "config.json").read_text())
-    assert config.pop("format") == 2
+    assert config.pop("format") == 3
+    del config["digest"]
     assert config["regard"] == regard.__version__
     del config["regard"]  # as version 0.1.0 wrote it
     (run / "config.json").write_text(json.dumps(config))
@@ -372,7 +405,7 @@ def test_a_run_of_another_version_is_refused_by_name(run: Path) -> None:
 def test_a_config_edited_to_something_else_is_not_resumed(run: Path) -> None:
     text = (run / "config.json").read_text()
     (run / "config.json").write_text(text.replace('"rate": 0.003', '"rate": 0.5'))
-    with pytest.raises(UsageError, match=r"config\.json was changed after step-8"):
+    with pytest.raises(UsageError, match=r"config\.json is corrupt or was changed"):
         regard.train(run=run, quiet=True)
 
 

@@ -71,8 +71,8 @@ def test_types_and_ranges_are_those_of_the_fields() -> None:
     assert types["model.layers"] == "integer >= 1, <= 1000"
     assert types["model.dropout"] == "number >= 0, < 1"
     assert types["training.seed"] == "integer >= 0, < 4294967296"
-    assert types["training.processes"] == "integer >= 1 or null"
-    assert types["tokenizer.kind"] == "bpe, unigram, word, character, byte or number"
+    assert types["training.processes"] == "integer >= 1, <= 1000000 or null"
+    assert types["tokenizer.kind"] == "bpe, unigram, word, character, byte, number or marian"
     assert types["training.optimizer.betas"] == "list of 2: number >= 0, < 1"
     assert types["model.residual"] == "true or false"
     assert types["model.mixers"].startswith("list: none, full, window")

@@ -117,7 +117,12 @@ def start(arguments: list[str], **options: Any) -> subprocess.Popen[str]:
     """The command in a process of its own."""
     command = [sys.executable, "-m", "regard.cli", *arguments]
     pipes: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
-    return subprocess.Popen(command, **{**pipes, **options})
+    return subprocess.Popen(command, preexec_fn=_hear_hangups, **{**pipes, **options})
+
+
+def _hear_hangups() -> None:
+    """Even if the tests were started by nohup, whose wish to ignore SIGHUP would be inherited."""
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 
 def wait_for_step(process: subprocess.Popen[str], run: Path, step: int) -> None:

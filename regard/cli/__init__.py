@@ -5,15 +5,18 @@ from __future__ import annotations
 import errno
 import sys
 from collections.abc import Iterable
-from typing import Annotated, Optional
+from typing import Annotated, Any, Optional
 
 import typer
 
 from regard import __version__
+from regard.cli.doctor import doctor
+from regard.cli.exchange import export, import_
 from regard.cli.inspect import align, look, watch
 from regard.cli.make import average, corpus, demo, info, ladder, recipes, settings, train
 from regard.cli.options import say
 from regard.cli.parsing import ParserError, explain
+from regard.cli.plan import plan
 from regard.cli.serve import serve
 from regard.cli.study import study
 from regard.cli.synthetic import augment, distill
@@ -27,12 +30,14 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
-VERBS = (
-    *(train, translate, evaluate, compare, score, ladder, look, align, watch, info),
-    *(serve, average, augment, distill, judge, study, settings, recipes, corpus, demo),
+VERBS: tuple[Any, ...] = (
+    *(train, translate, evaluate, compare, score, ladder, look, align, watch, info, plan),
+    *(doctor, serve, average, augment, distill, judge, study, export, import_),
+    *(settings, recipes, corpus, demo),
 )
-for verb in VERBS:
-    app.command(cls=Verb)(verb)
+NAMES = tuple(verb.__name__.rstrip("_") for verb in VERBS)
+for name, verb in zip(NAMES, VERBS, strict=True):
+    app.command(name, cls=Verb)(verb)
 
 
 def _print_version(wanted: bool) -> None:
@@ -63,11 +68,13 @@ def main(arguments: Optional[Iterable[str]] = None) -> int:
         if not given:
             say(str(error))  # the help
         else:
-            say(f"regard: {explain(error, given, [each.__name__ for each in VERBS])}")
+            say(f"regard: {explain(error, given, NAMES)}")
         return 2
     except RegardError as problem:
         say(f"regard: {problem}")
         return problem.exit_code
+    except KeyboardInterrupt:  # Ctrl-C before a verb began
+        return 130
     except (OSError, MemoryError) as error:
         say(f"regard: {_sentence(error)}")
         return 1

@@ -9,6 +9,7 @@ import typer
 
 from regard.cli.options import (
     ColumnNames,
+    Device,
     FromLanguage,
     GoldFirst,
     GoldReversed,
@@ -59,6 +60,7 @@ def look(
     beam: Annotated[Optional[int], typer.Option(min=1, max=32, help="Beam size.")] = None,
     to: ToLanguage = None,
     from_language: FromLanguage = None,
+    device: Device = None,
 ) -> None:
     """Show attention, alignment and search on one offline page."""
     from regard.inspection.editing import serve_looks
@@ -110,6 +112,7 @@ def align(
     to: ToLanguage = None,
     from_language: FromLanguage = None,
     workers: Workers = None,
+    device: Device = None,
 ) -> None:
     """Write the word alignment of each pair, in Pharaoh format."""
     from regard.data.parallel import Parallel

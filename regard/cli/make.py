@@ -13,6 +13,7 @@ from regard.cli.options import (
     AlignmentsFiles,
     AsJson,
     ColumnNames,
+    Device,
     Lowercase,
     PairsFiles,
     RunFolder,
@@ -106,6 +107,7 @@ def train(
         typer.Option(metavar="tensorboard", help="Write the curves for TensorBoard as well."),
     ] = None,
     quiet: Annotated[bool, typer.Option("--quiet", help="Print only errors.")] = False,
+    device: Device = None,
 ) -> None:
     """Train a model on your own files, or resume its training.
 
@@ -189,6 +191,7 @@ def ladder(
     quiet: Annotated[
         bool, typer.Option("--quiet", help="Do not show the progress of training.")
     ] = False,
+    device: Device = None,
 ) -> None:
     """Train recipes one after the other; compare them in a table.
 
@@ -323,6 +326,7 @@ def corpus(
 
 def demo(
     folder: Annotated[Path, typer.Option(metavar="FOLDER", help="Where to work.")] = Path("demo"),
+    device: Device = None,
 ) -> None:
     """Train a small translator on a built-in corpus, and show it."""
     from regard.demo import run_demo

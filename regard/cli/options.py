@@ -32,7 +32,7 @@ Target = Annotated[
 PairsFiles = Annotated[
     Optional[list[Path]],
     typer.Option(
-        metavar="FILE", help="Files of pairs instead: TSV, CSV, JSON lines, TMX or XLIFF."
+        metavar="FILE", help="Files of pairs instead: TSV, CSV, JSON lines, Parquet, TMX or XLIFF."
     ),
 ]
 _TREES = typer.Option(
@@ -86,6 +86,14 @@ Workers = Annotated[
 BatchTokens = Annotated[int, typer.Option(min=1, help="Source tokens per batch.")]
 Int8 = Annotated[
     bool, typer.Option("--int8", help="Eight-bit weights: less memory, slightly less exact.")
+]
+EngineName = Annotated[
+    str,
+    typer.Option(
+        "--engine",
+        metavar="NAME",
+        help="What computes: torch, or ctranslate2, which is faster for plain Transformers.",
+    ),
 ]
 Shortlist = Annotated[
     int,
@@ -159,6 +167,27 @@ GoldReversed = Annotated[
         "--gold-reversed", help="The gold file has target-source links instead of source-target."
     ),
 ]
+Device = Annotated[
+    Optional[str],
+    typer.Option(
+        metavar="NAME",
+        help="Where models compute: auto, cpu, cuda or mps.",
+        show_default="cpu",
+    ),
+]
+"""`Verb.invoke` sees to it that what the verb does happens there."""
+
+SearchPrecision = Annotated[
+    Optional[str],
+    typer.Option(
+        metavar="TYPE",
+        help="Round the large products of search: bfloat16 is faster for large models where the "
+        "hardware has it, and slightly less exact.",
+        show_default="float32",
+    ),
+]
+"""`Verb.invoke` sees to this too."""
+
 Open = Annotated[bool, typer.Option("--open", help="Open the page in the browser.")]
 
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Optional
+from typing import Annotated, Literal, Optional, cast
 
 import typer
 
 from regard.cli.completion import complete_run
-from regard.cli.options import BeamWidth, say
+from regard.cli.options import BeamWidth, Device, EngineName, Int8, say
 
 
 def serve(
@@ -16,7 +16,7 @@ def serve(
         list[str],
         typer.Argument(
             metavar="RUN ...",
-            help="Folders of trained runs; RUN:en:de says what one translates.",
+            help="Folders of runs; RUN:en:de says what one translates, RUN+RUN is an ensemble.",
             autocompletion=complete_run,
         ),
     ],
@@ -46,6 +46,9 @@ def serve(
             "--behind-proxy", help="Believe X-Forwarded-For and -Proto of a proxy on this machine."
         ),
     ] = False,
+    engine: EngineName = "torch",
+    int8: Int8 = False,
+    device: Device = None,
 ) -> None:
     """Serve runs over HTTP, with the API of LibreTranslate.
 
@@ -56,5 +59,17 @@ def serve(
 
     if api_keys is None:
         refuse("without --api-keys", {"--require-api-key": require_api_key})
-    access = (api_keys, require_api_key, metrics_token, behind_proxy)
-    serve(runs, host, port, limit or (), beam, *access, say=say)
+    serve(
+        runs,
+        host=host,
+        port=port,
+        limits=limit or (),
+        beam=beam,
+        api_keys=api_keys,
+        api_key_required=require_api_key,
+        metrics_token=metrics_token,
+        behind_proxy=behind_proxy,
+        engine=cast(Literal["torch", "ctranslate2"], engine),
+        int8=int8,
+        say=say,
+    )

@@ -7,7 +7,11 @@ from typing import Annotated, Optional
 
 import typer
 
-from regard.cli.options import refuse, say
+from regard.cli.options import (
+    Device,
+    refuse,
+    say,
+)
 from regard.errors import UsageError
 
 
@@ -17,6 +21,10 @@ def study(
         typer.Argument(metavar="STUDY", help="Which claims to measure: --list shows them."),
     ] = None,
     every: Annotated[bool, typer.Option("--all", help="Measure all of them.")] = False,
+    markdown: Annotated[
+        bool,
+        typer.Option("--markdown", help="Print a table of what is in --output; measure nothing."),
+    ] = False,
     listed: Annotated[bool, typer.Option("--list", help="List the studies.")] = False,
     quick: Annotated[
         bool,
@@ -28,23 +36,30 @@ def study(
     seeds: Annotated[
         int, typer.Option(min=1, max=10, help="Repeat each measurement with this many seeds.")
     ] = 3,
+    device: Device = None,
 ) -> None:
     """Measure a claim about sequence models: number, verdict, figure.
 
     The same command resumes where it was stopped; finished studies are not repeated.
     """
     from regard.studies import NAMES
-    from regard.studies.series import find_study, run_studies
+    from regard.studies.series import Series, find_study, run_studies
+    from regard.studies.table import markdown as table
 
     refuse("with --list", {"--all": every and listed, "--quick": quick and listed})
+    refuse("with --markdown", {"--all": every and markdown, "STUDY": bool(names) and markdown})
     if listed:
         for name in NAMES:
             typer.echo(f"{name:24} {find_study(name).title}")
         return
+    numbers = tuple(range(1, seeds + 1))
+    if markdown:
+        typer.echo(table(Series(output, quick, numbers, say).stored(), output))
+        return
     if bool(names) == every:
         raise UsageError("Give the names of studies, or --all; 'regard study --list' shows them.")
     chosen = list(NAMES) if every else list(names or [])
-    results = run_studies(chosen, output, quick, tuple(range(1, seeds + 1)), say)
-    for name, result in zip(chosen, results, strict=True):
+    results = run_studies(chosen, output, quick, numbers, say)
+    for name, result in results.items():
         typer.echo(f"{name}: {result.finding}")
     say(f"The pages are in {output}: open {output / 'index.html'}.")

@@ -10,6 +10,7 @@ import typer
 from regard.cli.completion import complete_run
 from regard.cli.options import (
     BeamWidth,
+    Device,
     FromLanguage,
     LengthPenalty,
     ToLanguage,
@@ -32,6 +33,7 @@ def distill(
     to: ToLanguage = None,
     from_language: FromLanguage = None,
     workers: Workers = None,
+    device: Device = None,
 ) -> None:
     """Translate training data for a student to learn from.
 
@@ -83,6 +85,7 @@ def augment(
     to: ToLanguage = None,
     from_language: FromLanguage = None,
     workers: Workers = None,
+    device: Device = None,
 ) -> None:
     """Back-translate target text into synthetic pairs.
 

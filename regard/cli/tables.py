@@ -15,7 +15,7 @@ def print_facts(facts: Mapping[str, Any]) -> None:
     """What `describe` says of a run, and its settings by section."""
     languages = facts["languages"] or {}
     started = _started(facts) if "started_from" in facts else {}
-    _print(
+    print_rows(
         {
             "run": facts["run"],
             "model": facts["model"],
@@ -30,7 +30,7 @@ def print_facts(facts: Mapping[str, Any]) -> None:
     )
     for section, values in facts["config"].items():
         print()
-        _print({name: _setting(value) for name, value in _leaves(values, f"{section}.")})
+        print_rows({name: _setting(value) for name, value in _leaves(values, f"{section}.")})
 
 
 def _started(facts: Mapping[str, Any]) -> dict[str, Any]:
@@ -47,12 +47,13 @@ def _trained(facts: Mapping[str, Any]) -> dict[str, Any]:
     steps = "not known yet" if facts["steps"] is None else f"{facts['steps']:,}"
     return {
         "trained": f"{facts['trained_to']:,} of {steps} steps",
+        "device": facts["device"],
         "best checkpoint": facts["used_checkpoint"] and f"step {facts['used_checkpoint']:,}",
         "last validation": {name: validation[name] for name in validation if name != "event"},
     }
 
 
-def _print(rows: Mapping[str, Any]) -> None:
+def print_rows(rows: Mapping[str, Any]) -> None:
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text

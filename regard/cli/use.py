@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import tee
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Optional
+from typing import TYPE_CHECKING, Annotated, Optional, cast
 
 import typer
 
@@ -15,6 +15,8 @@ from regard.cli.options import (
     BatchTokens,
     BeamWidth,
     ColumnNames,
+    Device,
+    EngineName,
     EnsembleRuns,
     FromLanguage,
     GoldFirst,
@@ -28,6 +30,7 @@ from regard.cli.options import (
     Output,
     PairsFiles,
     RunFolder,
+    SearchPrecision,
     Shortlist,
     Source,
     Target,
@@ -44,11 +47,13 @@ from regard.cli.options import (
     writing,
 )
 from regard.cli.prompt import standard_input
+from regard.errors import UsageError
 from regard.messages import counted
 
 if TYPE_CHECKING:
     from regard.data.line import Line, Sides
     from regard.inspection.aligning import GoldFile
+    from regard.interop.ray import Using
     from regard.metrics.base import Score
     from regard.predict import Prediction
 
@@ -56,9 +61,18 @@ if TYPE_CHECKING:
 def translate(
     run: RunFolder,
     input: Annotated[
-        Optional[Path], typer.Option(help="Read this file instead of standard input.")
+        Optional[Path],
+        typer.Option(
+            help="Read this file instead of standard input; with --ray, a folder or pattern of "
+            "shards."
+        ),
     ] = None,
-    output: Output = None,
+    output: Annotated[
+        Optional[Path],
+        typer.Option(
+            help="Write to this file instead of standard output; with --ray, to this folder."
+        ),
+    ] = None,
     beam: BeamWidth = None,
     best: Annotated[
         int, typer.Option(min=1, help="Print an n-best list of this size, with scores.")
@@ -93,6 +107,19 @@ def translate(
     workers: Workers = None,
     int8: Int8 = False,
     shortlist: Shortlist = 0,
+    engine: EngineName = "torch",
+    ray: Annotated[
+        Optional[str],
+        typer.Option(
+            metavar="ADDRESS",
+            help="Translate shards with the workers of a Ray cluster: HOST:PORT, auto, or local.",
+        ),
+    ] = None,
+    column: Annotated[
+        Optional[str], typer.Option(help="With --ray: the column of text in Parquet shards.")
+    ] = None,
+    precision: SearchPrecision = None,
+    device: Device = None,
 ) -> None:
     """Translate lines in order; a language model continues each line.
 
@@ -102,14 +129,14 @@ def translate(
     from regard.data.corpus import read_lines
     from regard.data.languages import Languages
     from regard.data.parallel import Parallel
-    from regard.data.text import read_plain
     from regard.inspection.aligning import align_for
+    from regard.interop.engine import Engine, load_engine
+    from regard.interop.ray import Using
     from regard.predict import WINDOW
     from regard.processes.limit import worker_count
     from regard.runs.directions import tags_for
     from regard.runs.folder import Run
     from regard.runs.judging import asked_search, with_judges
-    from regard.runs.load import load_predictor
     from regard.search.options import SearchOptions
     from regard.terminal import counting
 
@@ -118,25 +145,70 @@ def translate(
     asked = SearchOptions(best, beam, length_penalty, sample, temperature, top_k, top_p, seed)
     unfit = {**of_source, "--judge": judge, "--ensemble": ensemble}
     refuse_unfit(experiment.config, unfit, unfit | asked.given())
-    if output_alignments is None:
-        refuse("without --alignments", {"--attention-heads": attention_heads})
-    refuse("with --ensemble", {"--alignments": ensemble and output_alignments})
+    _check_alignments(output_alignments, attention_heads, ensemble, engine)
     search, data = asked_search(experiment, asked, judge), Parallel(trees=trees)
+    alone: dict[str, object] = {"--best": best > 1, "--prefix": prefix, "--trees": trees}
+    alone |= {"--judge": judge, "--precision": precision}
+    using = search, engine, batch_tokens, int8, shortlist, ensemble or (), (from_language, to)
+    if _on_cluster(ray, column, {**alone, "--alignments": output_alignments}):
+        _translate_shards(run, input, output, str(ray), column, workers, Using(*using))
+        return
     data.check_read_by(experiment.config.annotations)
     typing, stream = standard_input() if input is None else (False, input)
     lines, again = tee(read_lines(stream, data.beside(), experiment.config.annotations))
     chosen = batch_tokens, worker_count(workers), int8, shortlist, ensemble or ()
     tags = tags_for(experiment, Languages(from_language, to), say)
-    predictor = load_predictor(experiment, search, *chosen, tags, say)
-    translator = with_judges(experiment, predictor, judge, say)
-    prefixes = read_plain(prefix) if prefix else None
-    window = 1 if typing else WINDOW  # answer each line at once
-    progress = counting("translating", shown=output is not None)
-    with writing(output, flush=typing) as write, progress as count:
-        predicted = translator.predict(lines, prefixes, window, count)
+    predictor = load_engine(experiment, cast(Engine, engine), search, *chosen, tags, say)
+    translator, prefixes = with_judges(experiment, predictor, judge, say), _prefixes(prefix)
+    with writing(output, typing) as write, counting("translating", None, bool(output)) as count:
+        predicted = translator.predict(lines, prefixes, 1 if typing else WINDOW, count)
         written = _write_each(zip(predicted, again, strict=False), best, write)
         align_for(experiment, predictor, written, attention_heads, output_alignments, say)
     predictor.report_truncated(say)
+
+
+def _prefixes(file: Optional[Path]) -> Optional[Iterable[str]]:
+    from regard.data.text import read_plain
+
+    return read_plain(file) if file else None
+
+
+def _check_alignments(
+    output: Optional[Path], heads: Optional[str], ensemble: Optional[list[Path]], engine: str
+) -> None:
+    if output is None:
+        refuse("without --alignments", {"--attention-heads": heads})
+    refuse("with --ensemble", {"--alignments": ensemble and output})
+    refuse(f"with --engine {engine}", {"--alignments": engine != "torch" and output})
+
+
+def _on_cluster(ray: Optional[str], column: Optional[str], alone: Mapping[str, object]) -> bool:
+    """Whether shards are translated; what then has no effect is refused, and the reverse."""
+    if ray is None:
+        refuse("without --ray", {"--column": column})
+    else:
+        refuse("with --ray", alone)
+    return ray is not None
+
+
+def _translate_shards(
+    run: Path,
+    shards: Optional[Path],
+    output: Optional[Path],
+    cluster: str,
+    column: Optional[str],
+    workers: Optional[int],
+    using: Using,
+) -> None:
+    from regard.interop.ray import translate_shards
+    from regard.terminal import counting
+
+    if shards is None or output is None:
+        raise UsageError("--ray needs --input, a folder or pattern, and --output, a folder.")
+    given = (run, shards, output, cluster, column, workers, using)
+    with counting("translating") as count:
+        lines = translate_shards(*given, say=say, count=count)
+    say(f"{output} has the translations of {counted(lines, 'line')}.")
 
 
 def _write_each(
@@ -166,6 +238,7 @@ def score(
     to: ToLanguage = None,
     from_language: FromLanguage = None,
     workers: Workers = None,
+    device: Device = None,
 ) -> None:
     """Print log p(target | source) of each pair.
 
@@ -219,6 +292,8 @@ def evaluate(
     to: ToLanguage = None,
     from_language: FromLanguage = None,
     json: AsJson = False,
+    precision: SearchPrecision = None,
+    device: Device = None,
 ) -> None:
     """Score a test set: BLEU, chrF, TER, exact match, perplexity.
 
@@ -309,6 +384,7 @@ def compare(
     from_language: FromLanguage = None,
     workers: Workers = None,
     json: AsJson = False,
+    device: Device = None,
 ) -> None:
     """Test whether a run is better: paired bootstrap.
 
@@ -342,6 +418,9 @@ def compare(
 def judge(
     run: RunFolder,
     judge: Judges = None,
+    tune: Annotated[  # said or not, this is what the verb does
+        bool, typer.Option("--tune", help="Find the weights, as without this option.", hidden=True)
+    ] = True,
     source: Source = None,
     target: Target = None,
     pairs: PairsFiles = None,
@@ -350,6 +429,7 @@ def judge(
     beam: Annotated[int, typer.Option(min=2, help="Candidates per line.")] = 20,
     trials: Annotated[int, typer.Option(min=1, help="Weights to try.")] = 1000,
     seed: Annotated[int, typer.Option(min=0, help="Random seed.")] = 1,
+    device: Device = None,
 ) -> None:
     """Find how much each judge should count.
 

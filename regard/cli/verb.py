@@ -9,6 +9,7 @@ from typing import Any
 import typer
 from typer.core import TyperCommand
 
+from regard.data.globs import matching
 from regard.files import check_outputs
 
 _TYPES = {
@@ -26,8 +27,9 @@ _TYPES = {
 class Verb(TyperCommand):
     """A command whose help names no types: `RUN` and `--beam NUMBER`.
 
-    Its outputs are the paths whose parameters are called `output` or `output_...`; none of them
-    may be a file that it reads.
+    With the options `device` and `precision`, what it does happens on that device and in that
+    precision. Its outputs are the paths whose parameters are called `output` or `output_...`; none
+    of them may be a file that it reads.
     """
 
     def invoke(self, ctx: Any) -> Any:
@@ -37,8 +39,14 @@ class Verb(TyperCommand):
             given = value if isinstance(value, list) else [value]
             paths = [each for each in given if isinstance(each, Path)]
             (written if name.split("_")[0] == "output" else read).extend(paths)
-        check_outputs(written, read)
-        return super().invoke(ctx)
+        check_outputs(written, [file for path in read for file in matching(path)])
+        device, precision = ctx.params.get("device"), ctx.params.get("precision")
+        if device is None and precision is None:
+            return super().invoke(ctx)
+        from regard.processes.devices import check_precision, on_device
+
+        with on_device(device, precision and check_precision(precision)):
+            return super().invoke(ctx)
 
     def format_options(self, ctx: typer.Context, formatter: Any) -> None:  # type: ignore[override]
         rows: dict[str, list[tuple[str, str]]] = {"argument": [], "option": []}

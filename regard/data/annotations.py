@@ -5,29 +5,22 @@ from __future__ import annotations
 
 import math
 import re
-from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
-from typing import Any, ClassVar, Optional
+from typing import Optional
 
 import numpy as np
-from numpy.typing import NDArray
 
 from regard.data import pictures
+from regard.data.annotation import Annotation, Values, Words, whole
 from regard.data.line import Line
 from regard.data.links import source_words
 from regard.data.pictures import Picture
 from regard.data.trees import check_tree
 from regard.errors import UsageError
 from regard.messages import counted
-
-Values = NDArray[Any]
-"""One value per piece: whole numbers (pieces,), or F numbers (pieces, F)."""
-
-Words = Sequence[Sequence[int]]
-"""The ids of each word of a line."""
 
 ROOT, INSIDE_WORD = -1, -2
 """In the tree of pieces: a piece that has no head, and a piece that is not the first of a word."""
@@ -36,89 +29,6 @@ MARKER = "|||"
 """The word between the sentences of a line, unless `tokenizer.marker` says otherwise."""
 
 _SHOWN = 20
-
-
-class Annotation(ABC):
-    """A value, or several, for each piece of a source line.
-
-    A family lists those that its models read. One with an `option` is read from a file, line by
-    line, and stays with its `Line`; the others follow from the text. One that `reads_target` is
-    made when both sides are known, as in training; it then says what it is without a target.
-    """
-
-    name: ClassVar[str]  # in `Row.annotations`, `Padded.annotations` and the files of a store
-    fill: ClassVar[float]  # at EOS and at padding
-    description: ClassVar[str]
-    option: ClassVar[Optional[str]] = None  # the field of `Parallel` and the command-line option
-    reads_target: ClassVar[bool] = False
-    replaces_ids: ClassVar[bool] = False  # the model reads it instead of the ids of words
-
-    @property
-    def stored(self) -> str:
-        """The numpy type in a store; "(2,)<f4" is two numbers per piece."""
-        return "<i4"
-
-    def between(self, marker: str) -> Annotation:
-        """The same for lines whose sentences have this marker between them."""
-        return self
-
-    def load(self, line: Line, folder: Path, where: str) -> Line:
-        """The line that a text stands for, such as the picture in a file of that path, which may be
-        relative to the folder."""
-        return line
-
-    def check(self, line: Line, where: str) -> None:
-        """Refuse a line that lacks what is needed, or has it wrong."""
-        return
-
-    def shown(self, line: Line) -> str:
-        """How pages show the line."""
-        return line.text
-
-    def picture(self, values: Values) -> Optional[Picture]:
-        """The picture that the values of the pieces are, if they are one."""
-        return None
-
-    def check_pair(self, line: Line, target: Line, where: str) -> None:
-        """Refuse what does not fit the target, where one is known."""
-        return
-
-    def read(self, line: Line, text: str, where: str) -> Line:
-        """The line with what its line of the annotation file says."""
-        return line
-
-    def write(self, line: Line) -> str:
-        """What `read` reads."""
-        return ""
-
-    def ids(self, line: Line, words: Words) -> Words:
-        """The ids of each word that is text; one that is not has none."""
-        return words
-
-    @abstractmethod
-    def of_pieces(self, line: Line, words: Words) -> Values:
-        """The values of the pieces, given the ids of each word."""
-
-    def of_pair(self, line: Line, words: Words, target: Words) -> Values:
-        """The same, where the ids of each word of the target are known."""
-        return self.of_pieces(line, words)
-
-    def kept(self, values: Values, length: int) -> slice:
-        """Which pieces of a longer line remain when it is truncated to `length` of them."""
-        return slice(0, length)
-
-    def truncate(self, values: Values, kept: slice) -> Values:
-        """The values of the pieces that remain."""
-        return values[kept]
-
-    @abstractmethod
-    def example(self, ids: Sequence[int]) -> Values:
-        """Values for pieces with these ids, to try a model on."""
-
-
-def whole(values: Sequence[int]) -> Values:
-    """Whole numbers, one per piece."""
-    return np.array(values, np.int64)
 
 
 @dataclass(frozen=True)
@@ -202,6 +112,47 @@ class WordIndex(Annotation):
     def example(self, ids: Sequence[int]) -> Values:
         """Words of two pieces and of one by turns."""
         return whole([(2 * index + 1) // 3 for index in range(len(ids))])
+
+
+@dataclass(frozen=True)
+class Letters(Annotation):
+    """The letters of the word that each piece belongs to, as codes of its characters.
+
+    A mark stands before the first and after the last letter, and 0 fills up what is left. Of a long
+    word the first and the last letters are kept: its stem and its ending.
+    """
+
+    name = "letters"
+    fill = 0
+    description = "the letters of each source word"
+
+    @property
+    def stored(self) -> str:
+        return f"({LETTER_COUNT},)<i2"
+
+    def of_pieces(self, line: Line, words: Words) -> Values:
+        if not words:
+            return np.zeros((0, LETTER_COUNT), np.int16)
+        spelled = np.array([spell(word) for word in line.text.split()], np.int16)
+        return np.repeat(spelled, [len(ids) for ids in words], axis=0)
+
+    def example(self, ids: Sequence[int]) -> Values:
+        return np.array([spell(chr(64 + id)) for id in ids], np.int16).reshape(-1, LETTER_COUNT)
+
+
+LETTER_COUNT = 16
+"""How many codes a word has, the two marks among them."""
+
+LETTER_CODES = 1024
+"""Characters share a code with those that are a multiple of this, less 2, apart."""
+
+
+def spell(word: str) -> list[int]:
+    """The codes of a word: 0 for none, 1 for a mark, and those of its characters."""
+    codes = [1, *(2 + ord(letter) % (LETTER_CODES - 2) for letter in word), 1]
+    if len(codes) > LETTER_COUNT:
+        codes = codes[: LETTER_COUNT // 2] + codes[-LETTER_COUNT // 2 :]
+    return codes + [0] * (LETTER_COUNT - len(codes))
 
 
 @dataclass(frozen=True)
@@ -406,7 +357,15 @@ UNKNOWN_FERTILITY = -1
 
 ANNOTATIONS: dict[str, Annotation] = {
     kind.name: kind
-    for kind in (DependencyTree(), WordIndex(), SentenceIndex(), Numbers(), Pixels(), Fertility())
+    for kind in (
+        DependencyTree(),
+        WordIndex(),
+        Letters(),
+        SentenceIndex(),
+        Numbers(),
+        Pixels(),
+        Fertility(),
+    )
 }
 """Every kind of annotation by its name, with the settings it has by default."""
 

@@ -11,7 +11,8 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from regard.data.annotations import ANNOTATIONS, Values
+from regard.data.annotation import Values
+from regard.data.annotations import ANNOTATIONS
 
 PAD, BOS, EOS, UNKNOWN = 0, 1, 2, 3
 """The first four ids of every vocabulary."""

@@ -7,9 +7,10 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from itertools import zip_longest
 from pathlib import Path
-from typing import Any, BinaryIO, Optional
+from typing import Any, BinaryIO, NamedTuple, Optional
 
-from regard.data.annotations import Annotation, Kinds, load
+from regard.data.annotation import Annotation
+from regard.data.annotations import Kinds, load
 from regard.data.formats import records
 from regard.data.formats.base import Columns, Record
 from regard.data.languages import Languages
@@ -116,6 +117,21 @@ class Portion:
         return f"{self.files[0 if side == 0 else -1]}:{line}"
 
 
+class Entry(NamedTuple):
+    """A record of the portion with this index, with the lines that annotate it; and the pair that
+    it is, if it can be used."""
+
+    portion: int
+    record: Record
+    beside: tuple[Content, ...]
+    pair: Optional[Pair]
+
+    @property
+    def bad(self) -> Optional[Bad]:
+        """Why it cannot be used."""
+        return _bad(self.record)
+
+
 @dataclass(frozen=True)
 class Task:
     """What a model reads of the source and writes as a target: lines are checked accordingly, and
@@ -147,9 +163,13 @@ class Pairs:
                 check_is_file(path)
 
     def __iter__(self) -> Iterator[Pair]:
+        return (entry.pair for entry in self.entries() if entry.pair is not None)
+
+    def entries(self) -> Iterator[Entry]:
+        """Every record of the files, those that cannot be used too."""
         tally = _Tally()
         self._begins = []
-        for portion in self.portions:
+        for index, portion in enumerate(self.portions):
             before, kept = tally.read, 0
             self._begins.append(before)
             readings = [Reading(path) for path in portion.all_files]
@@ -160,12 +180,14 @@ class Pairs:
                 if bad is not None:
                     side = 0 if record.source is bad else 1
                     tally.skip(bad, portion.where(side, record.line))
+                    yield Entry(index, record, tuple(beside), None)
                     continue
                 kept += 1
                 languages = record.languages or portion.languages
                 pair = Pair(tally.read, annotated, Line(str(record.target)), languages)
                 tally.directions[languages] = None
-                yield self._tagged(self._checked(pair, portion, record.line))
+                pair = self._tagged(self._checked(pair, portion, record.line))
+                yield Entry(index, record, tuple(beside), pair)
             if tally.read == before:
                 raise UsageError(f"{portion.names} is empty: give a file with pairs.")
             if not kept:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any
 
+from regard.data.damage import EXTREME_RATIO, LIKELY_TASK, is_extreme, is_garbled, words_of
 from regard.data.line import Pair
 from regard.errors import UsageError
 from regard.metrics.table import Writes
@@ -17,19 +17,11 @@ from regard.metrics.table import Writes
 _SAMPLE = 20_000
 _WORDS = 2_000
 _REMEMBERED = 1_000_000
-_IDENTICAL = 0.5
 _REPEATED = 0.1
-_EXTREME_RATIO = 9
 _EXTREME_SHARE = 0.05
 _GARBLED = 0.01
 _FEWEST_KNOWN = 10
 _MARGIN = 1.0
-
-# Chinese, Japanese, Korean, Thai, Lao, Burmese and Khmer do not write spaces between all words:
-# there a character counts as a word.
-_UNSPACED = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u2e80-\ud7ff\uf900-\ufaff\U00020000-\U0003ffff"
-_WORD = re.compile(f"[{_UNSPACED}]|[^\\W{_UNSPACED}]+")
-_MOJIBAKE = re.compile("Ã[\x80-\xbf\u0192\u2018-\u201e]|â€|\ufffd")
 
 
 @dataclass(frozen=True)
@@ -101,6 +93,10 @@ class Examiner:
         if self._counts.pairs < _SAMPLE:
             self._counts.add(pair)
 
+    def repetitions(self) -> list[str]:
+        """Warnings of a line that is in many pairs."""
+        return self._counts.repetitions(self._text)
+
     def examination(self) -> Examination:
         return Examination(self._counts.profile(), tuple(self._counts.warnings(self._text)))
 
@@ -123,28 +119,47 @@ class Examiner:
         return known and source > _MARGIN and target < -_MARGIN
 
 
+def texts_of(pair: Pair) -> Hashable:
+    return pair.texts
+
+
 class Overlap:
     """The share of validation pairs that are among the training pairs as well.
 
-    Only hashes of validation pairs are held, at most a million of them.
+    Only hashes of validation pairs are held, at most a million of them. Pairs with the same `key`
+    count as the same.
     """
 
-    def __init__(self, validation: Iterable[Pair]) -> None:
-        self._hashes = [hash(pair.texts) for pair in islice(validation, _REMEMBERED)]
+    def __init__(
+        self, validation: Iterable[Pair], key: Callable[[Pair], Hashable] = texts_of
+    ) -> None:
+        self._key = key
+        self._hashes = [hash(key(pair)) for pair in islice(validation, _REMEMBERED)]
         self._wanted = set(self._hashes)
         self._found = set[int]()
+
+    def meets(self, pair: Pair) -> bool:
+        """Whether a training pair is a validation pair; it is counted."""
+        value = hash(self._key(pair))
+        met = value in self._wanted
+        if met:
+            self._found.add(value)
+        return met
 
     def watch(self, training: Iterable[Pair]) -> Iterator[Pair]:
         """The training pairs, which are compared in passing."""
         for pair in training:
-            value = hash(pair.texts)
-            if value in self._wanted:
-                self._found.add(value)
+            self.meets(pair)
             yield pair
 
     @property
     def share(self) -> float:
-        return sum(value in self._found for value in self._hashes) / max(len(self._hashes), 1)
+        return self.count / max(len(self._hashes), 1)
+
+    @property
+    def count(self) -> int:
+        """How many validation pairs were met."""
+        return sum(value in self._found for value in self._hashes)
 
 
 def _refuse_swapped(name: str) -> None:
@@ -184,13 +199,12 @@ class _Counts:
 
     def add(self, pair: Pair) -> None:
         source, target = pair.texts
-        shorter, longer = sorted((len(source), len(target)))
         self.pairs += 1
         self.identical += source == target
-        self.extreme += bool(shorter) and longer > _EXTREME_RATIO * shorter
-        self.garbled += bool(_MOJIBAKE.search(source) or _MOJIBAKE.search(target))
-        self.source.update(_WORD.findall(source.lower()))
-        self.target.update(_WORD.findall(target.lower()))
+        self.extreme += is_extreme(source, target)
+        self.garbled += is_garbled(source) or is_garbled(target)
+        self.source.update(words_of(source))
+        self.target.update(words_of(target))
         self.source_lines[hash(source)] += 1
         self.target_lines[hash(target)] += 1
 
@@ -206,22 +220,27 @@ class _Counts:
                 f"{self.garbled / self.pairs:.0%} of the pairs have characters that a wrong "
                 "conversion to UTF-8 leaves behind, such as 'Ã¤'."
             )
-        found += self._repetition("source", self.source_lines)
+        return found + self.repetitions(is_text)
+
+    def repetitions(self, is_text: bool) -> list[str]:
+        if not self.pairs:
+            return []
+        found = self._repetition("source", self.source_lines)
         return found + (self._repetition("target", self.target_lines) if is_text else [])
 
     def _comparisons(self) -> list[str]:
         """What is suspicious if both sides are text."""
         found = []
-        if self.identical > _IDENTICAL * self.pairs:
+        if self.identical > LIKELY_TASK * self.pairs:
             found.append(
                 f"Source and target are identical in {self.identical / self.pairs:.0%} of the "
                 "pairs: unless the task is copying, one file was given twice."
             )
         # Where most pairs are like that, as with a document and its class, it is the task.
-        if _EXTREME_SHARE < self.extreme / self.pairs < 0.5:
+        if _EXTREME_SHARE < self.extreme / self.pairs < LIKELY_TASK:
             found.append(
                 f"In {self.extreme / self.pairs:.0%} of the pairs one side is more than "
-                f"{_EXTREME_RATIO} times as long as the other: the files may not be aligned."
+                f"{EXTREME_RATIO} times as long as the other: the files may not be aligned."
             )
         return found
 

@@ -9,7 +9,8 @@ from itertools import chain
 from pathlib import Path
 from typing import Optional
 
-from regard.data.annotations import Kinds, Words, join, load
+from regard.data.annotation import Words
+from regard.data.annotations import Kinds, join, load
 from regard.data.batch import UNKNOWN, Row
 from regard.data.line import Line, Pair
 from regard.data.tokenizer import Tokenizer

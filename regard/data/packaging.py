@@ -21,6 +21,7 @@ _COMPRESSED = {
 _DECOMPRESS = "decompress it first, or compress it with gzip, xz, bzip2 or zstd"
 _UNPACK = "unpack it and give the text files inside"
 _AS_TEXT = "save it as plain text in UTF-8, one sentence per line"
+_AS_PAIRS = "give it with --pairs and --columns, or export it as plain text"
 _EXPORT = "export it as TSV, CSV or JSON lines"
 
 # A name that is also a possible beginning of text needs the bytes that follow it in such a file.
@@ -43,7 +44,7 @@ _REFUSED: tuple[tuple[re.Pattern[bytes], str, str], ...] = tuple(
         (rb"%PDF-", "a PDF document", _AS_TEXT),
         (rb"\{\\rtf", "an RTF document", _AS_TEXT),
         (rb"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "an old Office document (doc or xls)", _AS_TEXT),
-        (rb"PAR1\x15", "a Parquet file", _EXPORT),
+        (rb"PAR1\x15", "a Parquet file", _AS_PAIRS),
         (rb"ARROW1\x00|\xff\xff\xff\xff.{4}\x10\x00", "an Arrow file", _EXPORT),
         (rb"SQLite format 3\x00", "an SQLite database", _EXPORT),
         (rb"\xff\xd8\xff|\x89PNG\r\n|GIF8[79]a", "a picture", "give a file of text"),

@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from itertools import chain
 from pathlib import Path
 from typing import Optional, Union
 
-from regard.data.annotations import ANNOTATIONS, Annotation, Kinds
+from regard.data.annotation import Annotation
+from regard.data.annotations import ANNOTATIONS, Kinds
 from regard.data.corpus import TEXT, Beside, Pairs, Portion, Task
 from regard.data.formats.base import Columns
+from regard.data.globs import Matched
 from regard.data.languages import Languages
 from regard.data.tags import TagKind
 from regard.errors import UsageError
@@ -19,7 +22,10 @@ from regard.metrics.table import Writes
 
 PathLike = Union[str, Path]
 Paths = Union[PathLike, Sequence[PathLike]]
-"""One file, or several that are read one after the other."""
+"""One file, or several that are read one after the other; a path may have wildcards."""
+
+Files = list[list[tuple[Path, ...]]]
+"""For each time that files were given, those that belong together; a pattern gives several."""
 
 _MAX_WEIGHT = 100
 
@@ -30,13 +36,13 @@ FROM_FILES = tuple(kind for kind in ANNOTATIONS.values() if kind.option is not N
 @dataclass(frozen=True)
 class Parallel:
     """Parallel text: files of source and target lines, or files of pairs; a language model's target
-    alone.
+    alone. A path may have wildcards, such as data/*.parquet.
 
     `trees` is for models that read the dependency tree of each source line, `alignments` for
     those that learn from word links. `columns` chooses
     source and target in files of pairs, such as `en,sv`; four names choose the columns of their
-    languages as well. `weights` has a number for each file, or
-    pair of files, of the training data: how many times an epoch has each of its pairs.
+    languages as well. `weights` has a number for each file, pair
+    of files or pattern of the training data: how many times an epoch has each of its pairs.
     `languages` are the tags of source and target, such as ("en", "zh-Hant"); a run keeps those it
     was trained on.
     """
@@ -79,16 +85,17 @@ class Parallel:
 
     def open(self, part: str = "", task: Task = TEXT) -> Pairs:
         """`part` is the prefix of the options' names, such as "valid-", for errors."""
-        sources, targets, pairs = map(paths_of, (self.source, self.target, self.pairs))
+        sources, targets, pairs = map(_matched, (self.source, self.target, self.pairs))
         if pairs and not sources and not targets:
-            return self._open([(path,) for path in pairs], part, task, holds_pairs=True)
+            return self._open(_alone(pairs), part, task, holds_pairs=True)
         if sources and targets and not pairs:
             if len(sources) != len(targets):
                 raise UsageError(
                     f"--{part}source is given {counted(len(sources), 'time')} but --{part}target "
                     f"{counted(len(targets), 'time')}: give as many of each, in the same order."
                 )
-            return self._open(list(zip(sources, targets, strict=True)), part, task)
+            both = zip(sources, targets, strict=True)
+            return self._open([[*one.paired(other)] for one, other in both], part, task)
         raise UsageError(
             f"Give both --{part}source and --{part}target, or a file of pairs as --{part}pairs."
         )
@@ -126,20 +133,19 @@ class Parallel:
 
     def _open_target(self, part: str) -> Pairs:
         """The lines of target files, each with an empty source."""
-        targets = paths_of(self.target)
+        targets = _matched(self.target)
         if not targets or paths_of(self.source) or paths_of(self.pairs):
             raise UsageError(
                 f"A language model reads no source: give its text as --{part}target alone."
             )
-        return self._open([(path,) for path in targets], part, TEXT)
+        return self._open(_alone(targets), part, TEXT)
 
-    def _open(
-        self, files: Sequence[tuple[Path, ...]], part: str, task: Task, holds_pairs: bool = False
-    ) -> Pairs:
+    def _open(self, given: Files, part: str, task: Task, holds_pairs: bool = False) -> Pairs:
         if self.columns is not None and not holds_pairs:
             raise UsageError(f"--{part}columns has no effect without --{part}pairs; remove it.")
         if part:
             self.refuse_weights()
+        files = list(chain.from_iterable(given))
         if len(set(files)) < len(files):
             twice = next(each for each in files if files.count(each) > 1)
             raise UsageError(f"{twice[0]} is given twice: repeat its pairs with --weights instead.")
@@ -150,8 +156,8 @@ class Parallel:
                     f"{counted(len(files), 'file')}: give one for each, in the same order."
                 )
         columns = None if self.columns is None else Columns.of(self.columns, f"{part}columns")
-        weights, given = self._weights(len(files)), Languages.of(*self.languages)
-        known = given if any(given) else None
+        weights, languages = self._weights(given), Languages.of(*self.languages)
+        known = languages if any(languages) else None
         return Pairs(
             [
                 Portion(each, self.beside(index), holds_pairs, columns, weights[index], known)
@@ -160,22 +166,24 @@ class Parallel:
             task,
         )
 
-    def _weights(self, count: int) -> tuple[Fraction, ...]:
+    def _weights(self, files: Files) -> list[Fraction]:
+        """The weight of each file; all that match a pattern have the one of the pattern."""
+        count = len(files)
         if self.weights is None:
-            return (Fraction(1),) * count
+            return [Fraction(1) for each in files for _ in each]
         given = self.weights.split(",") if isinstance(self.weights, str) else self.weights
         try:
             weights = tuple(Fraction(str(each).strip()) for each in given)
         except (ValueError, ZeroDivisionError):
             weights = ()
         if len(weights) != count or not all(0 < each <= _MAX_WEIGHT for each in weights):
-            files = "the file" if count == 1 else f"each of the {count} files"
+            which = "the file" if count == 1 else f"each of the {count} {_named(files)}"
             example = ",".join(["1", "3", "0.5", "2"][:count]) if count > 1 else "2"
             raise UsageError(
-                f"--weights needs one number above 0 and up to {_MAX_WEIGHT} for {files}, such as "
+                f"--weights needs one number above 0 and up to {_MAX_WEIGHT} for {which}, such as "
                 f"{example}."
             )
-        return weights
+        return [weight for weight, each in zip(weights, files, strict=True) for _ in each]
 
     def refuse_weights(self) -> None:
         """Weights say how often a pair is trained on, and nothing else."""
@@ -217,10 +225,25 @@ def check_parallel(*given: Optional[Parallel]) -> None:
 
 
 def paths_of(given: Optional[Paths]) -> tuple[Path, ...]:
-    """The files as paths, whether none, one or several were given."""
+    """The files, whether none, one, several or patterns were given."""
+    return tuple(path for each in _matched(given) for path in each.files)
+
+
+def _matched(given: Optional[Paths]) -> list[Matched]:
+    """What each of the paths stands for."""
     if given is None:
-        return ()
-    return (Path(given),) if isinstance(given, (str, Path)) else tuple(map(Path, given))
+        return []
+    paths = [given] if isinstance(given, (str, Path)) else given
+    return [Matched.of(Path(path)) for path in paths]
+
+
+def _alone(given: Iterable[Matched]) -> Files:
+    return [[(path,) for path in each.files] for each in given]
+
+
+def _named(files: Files) -> str:
+    """What needs a weight each."""
+    return "files" if all(len(each) == 1 for each in files) else "files and patterns"
 
 
 NO_FILES = Parallel()

@@ -15,6 +15,7 @@ from regard.data.annotations import ANNOTATIONS
 from regard.data.batch import EOS, PAD, Padded
 
 Indices = NDArray[np.int64]
+_COMPARED = 1 << 20
 
 
 @dataclass(frozen=True)
@@ -71,7 +72,8 @@ class Ragged:
     def _filled(self, start: int, stop: int, fill: float) -> NDArray[Any]:
         """Consecutive rows with one column more than the longest of them needs."""
         lengths = np.diff(self.offsets[start : stop + 1])
-        shape = (len(lengths), int(lengths.max()) + 1, *self.values.shape[1:])
+        width = int(lengths.max(initial=-1)) + 1  # none if there are no rows
+        shape = (len(lengths), width, *self.values.shape[1:])
         values = np.full(shape, fill, _in_tensors(self.values.dtype))
         real = np.arange(values.shape[1]) < lengths[:, None]
         values[real] = self.values[self.offsets[start] : self.offsets[stop]]
@@ -87,3 +89,11 @@ def _offsets(lengths: Indices) -> Indices:
     offsets = np.zeros(len(lengths) + 1, np.int64)
     np.cumsum(lengths, out=offsets[1:])
     return offsets
+
+
+def same_values(one: Indices, another: Indices) -> bool:
+    """Whether two arrays on disk are equal, compared a part at a time."""
+    return len(one) == len(another) and all(
+        np.array_equal(one[start : start + _COMPARED], another[start : start + _COMPARED])
+        for start in range(0, len(one), _COMPARED)
+    )

@@ -7,7 +7,6 @@ import gzip
 import hashlib
 import io
 import lzma
-import sys
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -15,17 +14,13 @@ from pathlib import Path
 from typing import Any, Optional, Protocol
 
 from regard.data.packaging import compression
+from regard.data.zstandard import ZstdDecompressor, ZstdError
 from regard.errors import UsageError
-
-if sys.version_info >= (3, 14):
-    from compression import zstd
-else:
-    from backports import zstd
 
 _BUFFER = 1 << 20
 _BLOCK = 1 << 16
 _MAX_MEMORY = 1 << 30
-_DAMAGED = (EOFError, zlib.error, gzip.BadGzipFile, lzma.LZMAError, zstd.ZstdError)
+_DAMAGED = (EOFError, zlib.error, gzip.BadGzipFile, lzma.LZMAError, ZstdError)
 
 
 class Reading:
@@ -140,7 +135,7 @@ class _Decompressor(Protocol):
 _DECOMPRESSORS: dict[str, Callable[[], _Decompressor]] = {
     "xz": lambda: lzma.LZMADecompressor(lzma.FORMAT_XZ, memlimit=_MAX_MEMORY),
     "bzip2": bz2.BZ2Decompressor,
-    "zstd": zstd.ZstdDecompressor,
+    "zstd": ZstdDecompressor,
 }
 
 

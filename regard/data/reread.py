@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import weakref
+from array import array
 from collections import deque
 from collections.abc import Iterator
 from contextlib import ExitStack
@@ -12,13 +13,16 @@ from tempfile import SpooledTemporaryFile
 from typing import Optional
 
 from regard.data.corpus import Pairs, Portion, Report
+from regard.data.distinct import Distinct, Hashes
 from regard.data.languages import Languages
 from regard.data.line import Line, Pair
+from regard.data.zstandard import compress, decompress
 
 MAX_MEMORY = 1 << 28
-"""Bytes of pairs kept in memory; more of them go to a temporary file."""
+"""Bytes of compressed pairs kept in memory; more of them go to a temporary file."""
 
 _CHUNK = 1 << 20
+_FASTEST = 1
 
 
 class Reread:
@@ -33,12 +37,33 @@ class Reread:
         stack = ExitStack()
         self._copy = stack.enter_context(SpooledTemporaryFile(MAX_MEMORY))
         weakref.finalize(self, stack.close)
+        self._sizes = array("q")  # of the chunks of the copy
+        self._hashes = Hashes()  # of the texts of each pair
+        self._distinct: Optional[Distinct] = None
 
     def first(self) -> Iterator[Pair]:
         """The first pass, from the files."""
+        waiting, size = list[bytes](), 0
         for pair in self._pairs:
-            self._copy.write(json.dumps(pair).encode("ascii") + b"\n")
+            waiting.append(json.dumps(pair).encode("ascii"))
+            size += len(waiting[-1])
+            if size > _CHUNK:
+                self._write(waiting)
+                waiting, size = [], 0
+            self._hashes.append(hash(pair.texts))
             yield pair
+        self._write(waiting)
+
+    def _write(self, lines: list[bytes]) -> None:
+        chunk = compress(b"\n".join(lines), _FASTEST)
+        self._copy.write(chunk)
+        self._sizes.append(len(chunk))
+
+    def distinct(self) -> Distinct:
+        """The pairs whose texts no earlier pair has."""
+        if self._distinct is None:
+            self._distinct = self._hashes.distinct()
+        return self._distinct
 
     def where(self, number: int) -> str:
         """File and line of a pair's target."""
@@ -64,13 +89,10 @@ class Reread:
 
     def __iter__(self) -> Iterator[Pair]:
         offset = 0
-        while True:
+        for size in self._sizes:
             self._copy.seek(offset)  # another pass may have moved it
-            lines = self._copy.readlines(_CHUNK)
-            if not lines:
-                return
-            offset = self._copy.tell()
-            for line in lines:
+            offset += size
+            for line in decompress(self._copy.read(size)).splitlines():
                 number, source, target, languages = json.loads(line)
                 known = None if languages is None else Languages(*languages)
                 yield Pair(number, _line(source), _line(target), known)

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,20 +17,22 @@ from regard.data.annotations import ANNOTATIONS, Kinds
 from regard.data.batch import Batch
 from regard.data.encoding import PairEncoder
 from regard.data.line import Line, Pair
-from regard.data.ragged import Indices, Ragged
+from regard.data.order import Order
+from regard.data.ragged import Indices, Ragged, same_values
 from regard.data.targets import Where
 from regard.data.tokenizers import Tokenizers
 from regard.data.windows import boundaries
 from regard.data.writer import (
     FORMAT,
     SIDES,
+    UNHASHED,
     StoreWriter,
     encoded_pairs,
     ragged_annotations,
     ragged_ids,
 )
 from regard.errors import RegardError, UsageError
-from regard.files import sync_folder, write_json
+from regard.files import hash_file, read_sealed, sealed, sync_folder, write_json
 from regard.messages import counted
 from regard.metrics.table import Writes
 
@@ -88,7 +89,7 @@ class Store:
             name: _map(folder, f"source.{name}", kind) for name, kind in kinds.items()
         }
         for name, values in self.annotations.items():
-            if not np.array_equal(values.offsets, self.source.offsets):
+            if not same_values(values.offsets, self.source.offsets):
                 raise ValueError(f"source.{name} does not belong to the source")
         if len(self.source) != meta["pairs"] or len(self.target) != meta["pairs"]:
             raise ValueError("the number of pairs is not what was written")
@@ -125,26 +126,31 @@ class Store:
                     f"No pair is left: all have more than {counted(max_length, 'piece')} on a "
                     "side; raise batch.max_length, or model.max_length where that is smaller."
                 )
-            write_json(folder / _META, meta)
+            write_json(folder / _META, sealed(meta))
         except OSError as error:
             raise RegardError(f"Cannot write to {folder}: {error.strerror or error}.") from None
         return Store.open(folder)
 
     @staticmethod
-    def open(folder: Path) -> Store:
-        """Map the files; a folder that is not complete is refused."""
+    def open(folder: Path, verify: bool = False) -> Store:
+        """Map the files; a folder that is not complete is refused, and so is one that is damaged
+        if its hashes are to be verified."""
         try:
-            meta = json.loads((folder / _META).read_bytes())
-            if meta["format"] != FORMAT:
+            meta = read_sealed(folder / _META, lambda meta: meta.get("format") == UNHASHED)
+            if meta["format"] not in (FORMAT, UNHASHED):
                 raise ValueError("another format")
             for name, size in meta["sizes"].items():
                 if (folder / name).stat().st_size != size:
                     raise ValueError(f"{name} has another size")
+            hashes = meta["hashes"] if verify and meta["format"] == FORMAT else {}
+            for name, digest in hashes.items():
+                if hash_file(folder / name) != digest:
+                    raise ValueError(f"{name} is not what was written")
             return Store(folder, meta)
-        except (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError):
+        except (UsageError, OSError, ValueError, LookupError, TypeError, AttributeError):
             raise UsageError(
-                f"{folder} is missing or not complete: delete what is left of it, and repeat the "
-                "whole command that trained the run, with its files, to make it again."
+                f"{folder} is missing, damaged or not complete: delete what is left of it, and "
+                "repeat the whole command that trained the run, with its files, to make it again."
             ) from None
 
     def __len__(self) -> int:
@@ -180,11 +186,20 @@ class Offset:
     batch: int = 0
 
 
+class Share(NamedTuple):
+    """What one of several processes computes of a batch: some of its rows, or none."""
+
+    batch: Batch
+    tokens: int  # of the whole batch
+    borrowed: bool  # the batch has fewer rows than there are processes: this one is another's
+    offset: Offset  # of the next one
+
+
 class Batches:
     """An endless order of batches that depends on store, settings, seed and Offset alone.
 
-    An epoch is a permutation split into windows; a window is sorted by length and split into
-    batches, which are shuffled. Resuming at an Offset prepares its window and no other.
+    An epoch is an `Order` of all pairs split into windows; a window is sorted by length and split
+    into batches, which are shuffled. Resuming at an Offset prepares its window and no other.
     """
 
     def __init__(
@@ -212,6 +227,16 @@ class Batches:
 
     def from_offset(self, offset: Offset) -> Iterator[tuple[Batch, Offset]]:
         """Each batch from the offset on, and the offset after it."""
+        for share in self.shares(offset):
+            yield share.batch, share.offset
+
+    def shares(
+        self, offset: Offset, rank: int = 0, size: int = 1, borrow: bool = False
+    ) -> Iterator[Share]:
+        """The same for one of several processes: every n-th row of each batch. The other rows are
+        not read; only their lengths are. For a process without a row, the batch is empty, unless
+        it is to `borrow` one.
+        """
         if not 0 <= offset.window < self._windows:
             raise UsageError(
                 f"{offset} is not in this corpus: data or batch settings have changed."
@@ -219,33 +244,33 @@ class Batches:
         for epoch in count(offset.epoch):
             order = self._order(epoch)
             for window in range(offset.window, self._windows):
-                prepared = self._prepare(order, epoch, window)
+                prepared = self._prepare(order, epoch, window, rank, size, borrow)
                 if not 0 <= offset.batch < len(prepared.batches):
                     raise UsageError(
                         f"{offset} is not in this corpus: data or settings have changed."
                     )
                 for number in range(offset.batch, len(prepared.batches)):
                     offset = self._after(epoch, window, number, len(prepared.batches))
-                    yield prepared.batch(number), offset
+                    batch, tokens = prepared.batch(number), prepared.tokens[number]
+                    yield Share(batch, tokens, prepared.borrowed[number], offset)
 
     def epoch_batches(self, epoch: int = 0) -> int:
         """How many batches an epoch has; exact unless segmentation is sampled."""
         order = self._order(epoch)
         return sum(self._window_batches(order, window) for window in range(self._windows))
 
-    def _window_batches(self, order: NDArray[np.uint32], window: int) -> int:
+    def _window_batches(self, order: Order, window: int) -> int:
         rows = self._rows(order, window)
         source, target = self._store.source.lengths(rows), self._store.target.lengths(rows)
         ranked = np.lexsort((source, target))
         return len(_boundaries(source[ranked], target[ranked], self._settings.tokens))
 
-    def _order(self, epoch: int) -> NDArray[np.uint32]:
-        generator = np.random.Generator(np.random.PCG64([self._seed, epoch]))
-        return generator.permutation(np.arange(len(self._store), dtype=np.uint32))
+    def _order(self, epoch: int) -> Order:
+        return Order(len(self._store), [self._seed, epoch])
 
-    def _rows(self, order: NDArray[np.uint32], window: int) -> Indices:
+    def _rows(self, order: Order, window: int) -> Indices:
         size = self._settings.window
-        return order[window * size : (window + 1) * size].astype(np.int64)
+        return order.rows(window * size, (window + 1) * size)
 
     def _after(self, epoch: int, window: int, batch: int, batches: int) -> Offset:
         if batch + 1 < batches:
@@ -254,7 +279,15 @@ class Batches:
             return Offset(epoch, window + 1)
         return Offset(epoch + 1)
 
-    def _prepare(self, order: NDArray[np.uint32], epoch: int, window: int) -> _Window:
+    def _prepare(
+        self,
+        order: Order,
+        epoch: int,
+        window: int,
+        rank: int,
+        size: int,
+        borrow: bool,
+    ) -> _Window:
         rows = self._rows(order, window)
         source, target, annotations = (
             self._store.source,
@@ -269,8 +302,21 @@ class Batches:
         ranked = rows[np.lexsort((ties, source.lengths(rows), target.lengths(rows)))]
         bounds = _boundaries(source.lengths(ranked), target.lengths(ranked), self._settings.tokens)
         shuffled = [bounds[index] for index in generator.permutation(len(bounds))]
-        gathered = {name: values.gather(ranked) for name, values in annotations.items()}
-        return _Window(source.gather(ranked), target.gather(ranked), gathered, shuffled)
+        batches = [ranked[start:stop] for start, stop in shuffled]
+        tokens = [int(target.lengths(rows).sum()) + len(rows) for rows in batches]
+        borrowed = [borrow and len(rows) <= rank for rows in batches]
+        own = [
+            rows[:1] if without else rows[rank::size]
+            for rows, without in zip(batches, borrowed, strict=True)
+        ]
+        stops = np.cumsum([len(rows) for rows in own])
+        starts = stops - [len(rows) for rows in own]
+        read = np.concatenate(own)
+        gathered = {name: values.gather(read) for name, values in annotations.items()}
+        between = list(zip(starts.tolist(), stops.tolist(), strict=True))
+        return _Window(
+            source.gather(read), target.gather(read), gathered, between, tokens, borrowed
+        )
 
     def _sampled(
         self, rows: Indices, epoch: int, window: int
@@ -306,12 +352,15 @@ def by_length(store: Store, tokens: int) -> Iterator[Batch]:
 
 @dataclass(frozen=True)
 class _Window:
-    """The pairs of a window sorted by length, and start and stop of its batches."""
+    """The pairs of a window that a process reads, start and stop of its batches among them, and of
+    each batch the target tokens in all processes and whether its row is another's."""
 
     source: Ragged
     target: Ragged
     annotations: Mapping[str, Ragged]
     batches: list[tuple[int, int]]
+    tokens: list[int]
+    borrowed: list[bool]
 
     def batch(self, number: int) -> Batch:
         start, stop = self.batches[number]

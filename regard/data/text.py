@@ -78,9 +78,10 @@ def _split(read: Callable[[int], bytes], name: str) -> Iterator[bytes | None]:
         while long and line and not line.endswith(b"\n"):
             line = read(_MAX_BYTES)
         if only and b"\r" in first[:-1] and not line.endswith(b"\n"):
+            refuse_other(first[:START], name)  # what is not text may have any bytes
             raise UsageError(
                 f"{name} has CR line ends, as on old Macintoshes: convert them to LF, for example "
-                r"with tr '\r' '\n'."
+                "with mac2unix."
             )
         only = False
         yield None if long else line.removesuffix(b"\n")

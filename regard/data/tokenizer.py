@@ -15,8 +15,8 @@ from regard.data.batch import BOS, EOS, PAD, UNKNOWN
 from regard.data.tags import TagKind
 from regard.errors import UsageError
 
-Kind = Literal["bpe", "unigram", "word", "character", "byte", "number", "line", "index"]
-SourceKind = Literal["bpe", "unigram", "word", "character", "byte", "number"]
+Kind = Literal["bpe", "unigram", "word", "character", "byte", "number", "line", "index", "marian"]
+SourceKind = Literal["bpe", "unigram", "word", "character", "byte", "number", "marian"]
 TargetKind = Literal["bpe", "unigram", "word", "character", "byte", "line", "index"]
 
 RESERVED = 4
@@ -36,7 +36,10 @@ class TokenizerSettings(Settings):
     arXiv:1804.10959).
     """
 
-    kind: SourceKind = Field(default="bpe", description="How lines are segmented into pieces.")
+    kind: SourceKind = Field(
+        default="bpe",
+        description="How lines are segmented into pieces; marian: as an imported model does.",
+    )
     target: Optional[TargetKind] = Field(
         default=None, description="How target lines are segmented, if otherwise; null: the same."
     )

@@ -12,6 +12,7 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import Any, Optional, Union
 
+from regard.data.marian import MarianPieces
 from regard.data.subwords import SentencePiece, read_model, sample_evenly, train_subwords
 from regard.data.tags import tags_in
 from regard.data.tokenizer import (
@@ -31,6 +32,9 @@ from regard.files import write_text
 
 Lines = Callable[[], Iterable[str]]
 """Starts reading the text from the beginning each time it is called."""
+
+MAX_COUNTED = 4_000_000
+"""Different words that are counted at a time, some 600 MB of them."""
 
 _LINES_AT_ONCE = 10_000
 _FORMAT = "regard tokenizer 2"
@@ -78,7 +82,7 @@ class Tokenizers:
         if path.is_file() and path.suffix == ".model":
             return Tokenizers.one(read_model(path))
         try:
-            return Tokenizers.load(path) if path.is_dir() else Tokenizers.one(*_load(path))
+            return Tokenizers.load(path) if path.is_dir() else Tokenizers.one(*_load(path)[:2])
         except UsageError:
             what = "is not a tokenizer" if path.is_file() else "has no tokenizer"
             raise UsageError(
@@ -91,11 +95,12 @@ class Tokenizers:
         return Tokenizers.one(self.source)
 
     def save(self, folder: Path) -> None:
-        if self.joint:
+        """One file, or one for each side where they differ in more than the number of ids."""
+        if self.joint and Tokenizers.one(self.source, self.target.size).digest() == self.digest():
             save(self.source, folder / "tokenizer.json", self.target.size)
         else:
-            save(self.source, folder / "source.tokenizer.json")
-            save(self.target, folder / "target.tokenizer.json")
+            save(self.source, folder / "source.tokenizer.json", joint=self.joint)
+            save(self.target, folder / "target.tokenizer.json", joint=self.joint)
 
     def digest(self) -> str:
         """A hash of everything that decides which ids a text gets."""
@@ -105,10 +110,10 @@ class Tokenizers:
     @staticmethod
     def load(folder: Path) -> Tokenizers:
         if (folder / "tokenizer.json").exists():
-            return Tokenizers.one(*_load(folder / "tokenizer.json"))
-        return Tokenizers(
-            load(folder / "source.tokenizer.json"), load(folder / "target.tokenizer.json")
-        )
+            return Tokenizers.one(*_load(folder / "tokenizer.json")[:2])
+        source, _, joint = _load(folder / "source.tokenizer.json")
+        target, _, both = _load(folder / "target.tokenizer.json")
+        return Tokenizers(source, target, joint and both)
 
 
 _UNLEARNED: dict[str, Callable[[], Tokenizer]] = {
@@ -136,6 +141,11 @@ def train(
     kind, vocabulary = kind or settings.kind, settings.vocabulary
     if kind in _UNLEARNED:
         return _UNLEARNED[kind]()
+    if kind == "marian":
+        raise UsageError(
+            "tokenizer.kind=marian is that of an imported model: give --from RUN or --tokenizer "
+            "RUN, or set another kind."
+        )
     if kind in _LISTED:
         listed = _LISTED[kind]
         found = _most_frequent(map(listed.split, lines), vocabulary)
@@ -146,7 +156,12 @@ def train(
 
 
 def _most_frequent(lines: Iterable[Iterable[str]], vocabulary: int) -> list[str]:
-    counts = Counter(chain.from_iterable(lines))
+    """The rarest of very many are forgotten on the way, so that the memory is bounded."""
+    counts, rest = Counter[str](), iter(lines)
+    while some := list(islice(rest, _LINES_AT_ONCE)):
+        counts.update(chain.from_iterable(some))
+        if len(counts) > MAX_COUNTED:
+            counts = Counter(dict(counts.most_common(max(vocabulary, MAX_COUNTED // 2))))
     if not counts:
         raise UsageError("There is no text to learn a vocabulary from: give files with some text.")
     ranked = sorted(counts, key=lambda entry: (-counts[entry], entry))
@@ -160,11 +175,16 @@ def _seen(tokenizer: Tokenizer, lines: Iterable[str]) -> set[int]:
     return seen
 
 
-def save(tokenizer: Tokenizer, path: Path, targets: Optional[int] = None) -> None:
-    """Write one JSON file, all of it or nothing. `targets` is the number of ids of the target."""
+def save(
+    tokenizer: Tokenizer, path: Path, targets: Optional[int] = None, joint: bool = False
+) -> None:
+    """Write one JSON file, all of it or nothing. `targets` is the number of ids of the target;
+    `joint` is whether the file of the other side numbers its pieces in the same way."""
     content: dict[str, Any] = {"kind": tokenizer.kind, "content": tokenizer.content()}
     if targets is not None:
         content["targets"] = targets
+    if joint:
+        content["joint"] = True
     record = {"format": _FORMAT, "digest": _digest(content), **content}
     try:
         write_text(path, json.dumps(record))
@@ -177,8 +197,9 @@ def load(path: Path) -> Tokenizer:
     return _load(path)[0]
 
 
-def _load(path: Path) -> tuple[Tokenizer, int]:
-    """Also returns how many ids the target has; all of them if the file does not say."""
+def _load(path: Path) -> tuple[Tokenizer, int, bool]:
+    """Also returns how many ids the target has, all of them if the file does not say, and whether
+    the file of the other side numbers its pieces in the same way."""
     try:
         record = json.loads(path.read_bytes())
         form, digest = record.pop("format"), record.pop("digest")
@@ -189,7 +210,7 @@ def _load(path: Path) -> tuple[Tokenizer, int]:
         targets = record.get("targets", tokenizer.size)
         if type(targets) is not int or not RESERVED <= targets <= tokenizer.size:
             raise ValueError("the target has ids that do not exist")
-        return tokenizer, targets
+        return tokenizer, targets, record.get("joint") is True
     except OSError as error:
         raise UsageError(f"Cannot read the tokenizer {path}: {error.strerror}.") from None
     except (ValueError, LookupError, TypeError, AttributeError, RuntimeError, RecursionError):
@@ -205,7 +226,7 @@ def _build(kind: Kind, content: Any) -> Tokenizer:
         return _UNLEARNED[kind]()
     if not isinstance(content, list) or not all(isinstance(entry, str) for entry in content):
         raise ValueError("the vocabulary is not a list of strings")
-    return _LISTED[kind](content)
+    return MarianPieces.of_content(content) if kind == "marian" else _LISTED[kind](content)
 
 
 def _digest(content: Any) -> str:

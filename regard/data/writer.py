@@ -17,10 +17,13 @@ from regard.data.encoding import PairEncoder
 from regard.data.line import Pair
 from regard.data.ragged import Ragged
 from regard.data.targets import Where, refuse_unseen
+from regard.files import hash_file
 from regard.metrics.table import Writes
 
 _CHUNK = 4096
-FORMAT = "regard store 2"
+FORMAT, UNHASHED = "regard store 3", "regard store 2"
+"""Of the description; one of the older format has no hashes."""
+
 SIDES = ("source", "target")
 
 
@@ -100,6 +103,7 @@ class StoreWriter:
             "types": self._types,
             "annotations": self._annotations,
             "sizes": {name: (self._folder / name).stat().st_size for name in self._names},
+            "hashes": {name: hash_file(self._folder / name) for name in self._names},
         }
 
     def _write(

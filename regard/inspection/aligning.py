@@ -43,6 +43,7 @@ from regard.metrics.base import Score
 from regard.models.base import Model
 from regard.nn.captured import Attention
 from regard.predict import Predictor
+from regard.recipes.config import Config
 from regard.runs.folder import Run
 from regard.runs.load import load_predictor
 from regard.terminal import Count, uncounted
@@ -238,9 +239,16 @@ def heads_for(
     run: Run, predictor: Predictor, named: Optional[str], say: Callable[[str], None]
 ) -> AttentionHeads:
     """The heads that were named, or else the run's own."""
-    if run.config.writes != "text":
-        raise UsageError("Only a model that writes text aligns words: give another run.")
+    check_aligns(run.config)
     return run_heads(run, predictor, say) if named is None else AttentionHeads.parse(named)
+
+
+def check_aligns(config: Config) -> None:
+    """Whether there are words on both sides."""
+    if not config.reads_source:
+        raise UsageError("A language model reads no source to align: give a run that translates.")
+    if config.writes != "text" or not config.reads_text:
+        raise UsageError("Only a model that reads and writes text aligns words: give another run.")
 
 
 def read_pairs(run: Run, data: Parallel) -> Iterator[tuple[Line, Line]]:
@@ -256,8 +264,7 @@ def read_pairs(run: Run, data: Parallel) -> Iterator[tuple[Line, Line]]:
 
 def check_pairs(run: Run, data: Parallel, say: Callable[[str], None]) -> None:
     """Read everything once, and say what was found, before anything is aligned."""
-    if not run.config.reads_source:
-        raise UsageError("A language model reads no source to align: give a run that translates.")
+    check_aligns(run.config)
     data.check_read_by(run.config.annotations)
     data.refuse_weights()
     for note in run.config.pairs_of(data).check().sentences():

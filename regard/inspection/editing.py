@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from regard.data.annotations import Annotation
+from regard.data.annotation import Annotation
 from regard.data.line import Line
 from regard.errors import UsageError
 from regard.inspection.local_server import Answer, Newest, Request, Routes, serve

@@ -185,7 +185,7 @@ def look(
     """
     model, sides, line = predictor.model, predictor.tokenizers, Line.of(text).stripped()
     source, tokens, nodes = _both(predictor, line, target, prefix)
-    batch = Batch(Padded.of_rows([source]), Padded.of_rows([Row(tokens)]))
+    batch = Batch(Padded.of_rows([source]), Padded.of_rows([Row(tokens)])).to(model.device)
     written, attention = _read(model, sides.target, batch)
     source_side, target_side = Side.of(sides.source, source.ids), Side.of(sides.target, tokens)
     picture = predictor.picture(source)
@@ -272,11 +272,12 @@ def _search(
     predictor: Predictor, source: Row, prefix: Optional[Ids], trace: Trace
 ) -> list[Hypothesis]:
     """All hypotheses that were finished, best first, while the trace is told of each step."""
-    begun = None if prefix is None else Padded.of([prefix])
+    device = predictor.model.device
+    begun = None if prefix is None else Padded.of([prefix]).to(device)
     search = predictor.search.observed(trace)
-    limits, given = None, Padded.of_rows([source])
+    limits, given = None, Padded.of_rows([source]).to(device)
     if begun is not None and not predictor.model.reads_source:
-        limits, given = search.limits(begun.lengths + 1), Padded.of([[]])
+        limits, given = search.limits(begun.lengths + 1), Padded.of([[]]).to(device)
     found = predictor.model.generate(given, search, begun, limits)[0]
     if trace.totals and found[0].tokens and found[0].tokens not in trace.totals:
         raise UsageError("A shortlist renumbers tokens: use a predictor without one.")

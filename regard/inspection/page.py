@@ -60,7 +60,7 @@ def page(
 ) -> str:
     """The whole page as text; with `editable`, one whose server answers what is typed."""
     data = {"title": title, "rule": RULE, "looks": list(map(pack, looks)), "editable": editable}
-    return document(title, ("look.css",), SCRIPTS, data, live=editable is not None)
+    return document(title, ("base.css", "look.css"), SCRIPTS, data, live=editable is not None)
 
 
 def save_page(looks: Sequence[Look], path: Path, title: str = "regard look") -> None:
@@ -87,13 +87,14 @@ def document(
     A live page may also ask the server that it came from.
     """
     connect = "'self'" if live else "'none'"
-    style = "".join(_static(name) for name in styles)
-    script = "".join(_static(name) for name in scripts)
+    style = "".join(static(name) for name in styles)
+    script = "".join(static(name) for name in scripts)
     policy = (
-        f"default-src 'none'; style-src '{_hash(style)}'; script-src '{_hash(script)}'; "
+        f"default-src 'none'; style-src '{content_hash(style)}'; "
+        f"script-src '{content_hash(script)}'; "
         f"img-src data:; connect-src {connect}; base-uri 'none'; form-action 'none'"
     )
-    return Template(_static("look.html")).substitute(
+    return Template(static("look.html")).substitute(
         policy=policy, title=escape(title), style=style, data=as_json(data), script=script
     )
 
@@ -106,12 +107,14 @@ def as_json(data: Any) -> str:
     return text
 
 
-def _static(name: str) -> str:
+def static(name: str) -> str:
+    """A file that pages are made of."""
     folder = files("regard.inspection").joinpath("static")
     return folder.joinpath(name).read_text(encoding="utf-8")
 
 
-def _hash(text: str) -> str:
+def content_hash(text: str) -> str:
+    """The source expression with which a content security policy admits this text."""
     digest = hashlib.sha256(text.encode("utf-8")).digest()
     return f"sha256-{base64.b64encode(digest).decode('ascii')}"
 

@@ -50,7 +50,7 @@ def neighbours(
     asked = [id for id in dict.fromkeys(ids) if id > UNKNOWN]
     if table is None or not asked:
         return ()
-    directions = nn.functional.normalize(table[: tokenizer.size], dim=1)
+    directions = nn.functional.normalize(table[: tokenizer.size].cpu(), dim=1)
     cosines = directions[asked] @ directions.t()  # (asked, V)
     cosines[:, : UNKNOWN + 1] = -1.0
     cosines[torch.arange(len(asked)), torch.tensor(asked)] = -1.0
@@ -77,31 +77,36 @@ def position_table(model: Model, part: Part, count: int, heads: int) -> Optional
     table = _embedding(model, part)
     for name, module in model.named_modules(remove_duplicate=False):
         if table is not None and isinstance(module, Position) and part in name.split("."):
-            found = _table(module, table.shape[1], count, heads)
+            found = _table(module, table[:0], count, heads)
             if found is not None:
                 return found
     return None
 
 
-def _table(position: Position, width: int, count: int, heads: int) -> Optional[PositionTable]:
-    """What each entrance makes of the same vector at every position."""
-    added = position.add(torch.zeros(1, count, width), 0)[0]  # (count, D)
+def _table(position: Position, like: Tensor, count: int, heads: int) -> Optional[PositionTable]:
+    """What each entrance makes of the same vector at every position; `like` (0, D) has its width
+    and its device."""
+    width = like.shape[1]
+    added = position.add(like.new_zeros(1, count, width), 0)[0]  # (count, D)
     if bool(added.any()):
         return PositionTable("add", added.cpu().numpy().copy())
     if heads == 0:
         return None
     half = width // heads // 2
-    one_way = torch.cat([torch.ones(half), torch.zeros(half)]).expand(1, 1, count, -1)
+    one_way = torch.cat([like.new_ones(half), like.new_zeros(half)]).expand(1, 1, count, -1)
     rotated = position.rotate(one_way, 0)[0, 0]  # (count, K)
     if not torch.equal(rotated, one_way[0, 0]):
         return PositionTable("rotate", rotated.cpu().numpy().copy())
-    return _bias(position, width // heads, count, heads)
+    return _bias(position, like.new_zeros(0, width // heads), count, heads)
 
 
-def _bias(position: Position, head_width: int, count: int, heads: int) -> Optional[PositionTable]:
-    """Asked with one-hot queries, so that no column is hidden in a sum."""
-    distance = torch.arange(1 - count, count).expand(head_width, -1)  # (K, distances)
-    queries = torch.eye(head_width).expand(1, heads, -1, -1)  # (1, H, K, K)
+def _bias(position: Position, like: Tensor, count: int, heads: int) -> Optional[PositionTable]:
+    """Asked with one-hot queries (K, K), so that no column is hidden in a sum."""
+    head_width, device = like.shape[1], like.device
+    distance = torch.arange(1 - count, count, device=device).expand(
+        head_width, -1
+    )  # (K, distances)
+    queries = torch.eye(head_width, device=device).expand(1, heads, -1, -1)  # (1, H, K, K)
     bias = position.bias(queries, distance)
     if bias.dim() == 0:
         return None

@@ -14,7 +14,7 @@ from regard.metrics.table import higher_is_better
 from regard.runs.folder import Run
 from regard.runs.snapshot import load_snapshots, snapshot_steps
 
-STYLES = ("look.css", "watch.css")
+STYLES = ("base.css", "look.css", "watch.css")
 SCRIPTS = ("drawing.js", "map.js", "picture.js", "charts.js", "watch.js")
 
 MAX_POINTS = 1000

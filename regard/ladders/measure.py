@@ -27,6 +27,7 @@ from regard.metrics.table import metrics_for
 from regard.metrics.text import TextMetrics
 from regard.nn.fast.prepare import prepare_for_search
 from regard.predict import BATCH_TOKENS, Predictor
+from regard.processes.devices import chosen_device
 from regard.runs.folder import Run
 from regard.runs.load import load_model
 from regard.training.checkpoint import Checkpoint
@@ -147,7 +148,7 @@ def measure(
     model, checkpoint = load_model(run, say)
     sides, search = run.tokenizers(), run.config.search
     parameters = sum(parameter.numel() for parameter in model.parameters())
-    model = prepare_for_search(model)
+    model = prepare_for_search(model.to(chosen_device()))
     greedy, wide = search.quick(), override(search, [f"beam={BEAM}", "best=1"])
     draft, translate, timed = (
         Predictor(

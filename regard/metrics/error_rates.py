@@ -52,7 +52,7 @@ class LineError(Percentage):
         return output.split() != reference.split(), 1
 
 
-def edits(output: Sequence[str], reference: Sequence[str]) -> int:
+def edits(output: Sequence[object], reference: Sequence[object]) -> int:
     """The fewest insertions, deletions and substitutions that make the reference of the output."""
     row = list(range(len(reference) + 1))  # edits from nothing to the first tokens of it
     for number, token in enumerate(output, 1):

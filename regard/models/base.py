@@ -68,6 +68,11 @@ class Family(Settings, ABC):
         return False
 
     @property
+    def mixed_precision(self) -> bool:
+        """Whether it learns with products that are rounded to bfloat16."""
+        return True
+
+    @property
     def length_limit(self) -> Optional[int]:
         """The most pieces on a side, EOS included, if there is a limit."""
         return None
@@ -100,10 +105,12 @@ class EncoderDecoderFamily(Family):
     def copies(self) -> bool:
         return self.copying
 
-    def output(self, weight: Tensor, target_size: int, encoded_width: int) -> Output:
-        """What chooses tokens by their rows of the weight (V or more, D), and copies those of an
-        encoded source (B, S, encoded_width) if that is set."""
-        generator = Projection(weight, self.smoothing, target_size)
+    def output(
+        self, weight: Tensor, target_size: int, encoded_width: int, bias: Optional[Tensor] = None
+    ) -> Output:
+        """What chooses tokens by their rows of the weight (V or more, D) and a bias (V,), and
+        copies those of an encoded source (B, S, encoded_width) if that is set."""
+        generator = Projection(weight, self.smoothing, target_size, bias)
         if not self.copying:
             return generator
         return Copying(generator, weight.shape[1], encoded_width)
@@ -117,6 +124,11 @@ class Model(nn.Module, ABC):
     reads_target: bool = True  # the tokens written so far; false if all are written at once
     writes: Writes = "text"  # that of its family
     stepwise: bool = False  # whether it has `start` and `step`
+
+    @property
+    def device(self) -> torch.device:
+        """Where its weights are, and where what it is given must be."""
+        return next(self.parameters()).device
 
     @abstractmethod
     def forward(self, batch: Batch) -> Loss: ...

@@ -34,6 +34,7 @@ from regard.nn.convolution import (
 from regard.nn.dropout import Dropout
 from regard.nn.embedding import share_embeddings
 from regard.nn.modules import Modules
+from regard.nn.norm import LayerNorm
 from regard.nn.position import input_position
 from regard.nn.state import Encoded, State
 
@@ -112,7 +113,7 @@ class ConvolutionalEncoder(Encoder):
         self.layers = Modules(
             GatedConvolution(c.width, c.kernel, c.dropout) for _ in range(c.layers)
         )
-        self.norm = nn.LayerNorm(c.width)
+        self.norm = LayerNorm(c.width)
 
     def forward(self, source: Padded) -> Encoded:
         real = source.mask[:, :, None].float()
@@ -150,7 +151,7 @@ class ConvolutionalDecoder(Decoder[ConvolutionalShared, LastInputs]):
             GatedDecoderLayer(c.width, c.kernel, c.dropout)
             for _ in range(c.decoder_layers or c.layers)
         )
-        self.norm = nn.LayerNorm(c.width)
+        self.norm = LayerNorm(c.width)
         self.dropout = Dropout(c.dropout)
 
     def start(self, encoded: Encoded) -> ConvolutionalState:
@@ -263,7 +264,7 @@ class ByteNetEncoder(Encoder):
         self.scale = config.width**0.5
         self.dropout = Dropout(config.dropout)
         self.blocks = config.blocks(config.layers)
-        self.norm = nn.LayerNorm(config.width)
+        self.norm = LayerNorm(config.width)
 
     def forward(self, source: Padded) -> Encoded:
         lengths = (source.lengths * self.stretch).long() + self.extra
@@ -291,7 +292,7 @@ class ByteNetDecoder(Decoder[Tensor, LastInputs]):
         self.scale = config.width**0.5
         self.dropout = Dropout(config.dropout)
         self.blocks = config.blocks(config.decoder_layers or config.layers)
-        self.norm = nn.LayerNorm(config.width)
+        self.norm = LayerNorm(config.width)
 
     def start(self, encoded: Encoded) -> ByteNetState:
         past = tuple(block.convolution.begin(encoded.output) for block in self.blocks)

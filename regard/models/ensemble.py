@@ -67,6 +67,10 @@ class EnsembleConfig(Family):
     def copies(self) -> bool:
         return self.member.copies
 
+    @property
+    def mixed_precision(self) -> bool:
+        return self.member.mixed_precision
+
     def build(self, source_size: int, target_size: int) -> EncoderDecoder:
         return ensemble_of(self.member.build(source_size, target_size) for _ in range(self.members))
 

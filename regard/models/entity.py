@@ -75,6 +75,14 @@ class Gates(Watched):
     normalised = False
 
 
+class ContentWeight(nn.Module):
+    """U (D, D), which the update of the memory multiplies with by itself."""
+
+    def __init__(self, width: int) -> None:
+        super().__init__()
+        self.weight = nn.Parameter(torch.empty(width, width))
+
+
 class EntityEncoder(Encoder):
     """A sentence is s = sum over i of f_i * e_i, with a learned vector f_i for each position i.
     Each slot j has a key w_j and a content h_j, which begins as w_j. A sentence changes it by
@@ -95,8 +103,9 @@ class EntityEncoder(Encoder):
         self.tokens = nn.Embedding(source_size, width)
         self.position = nn.Parameter(1 + torch.randn(config.max_position, width))
         self.keys = nn.Parameter(torch.empty(config.slots, width))
-        self.of_content, self.of_key, self.of_sentence, self.of_answer = (
-            nn.Linear(width, width, bias=False) for _ in range(4)
+        self.of_content = ContentWeight(width)
+        self.of_key, self.of_sentence, self.of_answer = (
+            nn.Linear(width, width, bias=False) for _ in range(3)
         )
         self.memory_slope = nn.Parameter(torch.ones(width))  # of PReLU: at first the identity
         self.answer_slope = nn.Parameter(torch.zeros(width))  # at first ReLU

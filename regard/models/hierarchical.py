@@ -8,6 +8,7 @@ from typing import Literal
 import torch
 from pydantic import Field, model_validator
 from torch import Tensor, nn
+from torch.nn import functional
 
 from regard.config import MAX_WIDTH
 from regard.data.annotations import Kinds, SentenceIndex
@@ -93,15 +94,28 @@ class HierarchicalEncoder(Encoder):
 
     def forward(self, source: Padded) -> Encoded:
         layout = SentenceLayout.of(source)
-        x = self.words(layout.split(source.values))  # (N, P, D)
-        x = self.dropout(self.word_reader(x, reversed_positions(layout.real)))
-        sentences, weights = self.word_mean(x, layout.real)  # (N, D), (N, P)
-        self.over_words.record_weights(layout.spread(weights)[:, None])
+        sentences, weights = self._read(layout, source.values)  # (N, D), (N, P)
+        if self.over_words.probe is not None:
+            self.over_words.record_weights(layout.spread(weights)[:, None])
         x, mask = layout.join(sentences)  # (B, M, D)
         x = self.dropout(self.sentence_reader(x, reversed_positions(mask)))
         document, weights = self.sentence_mean(x, mask)  # (B, D), (B, M)
         self.over_sentences.record_weights(weights[:, None, None].expand(-1, -1, 2, -1))
         return Encoded(document[:, None], source.mask[:, :1])
+
+    def _read(self, layout: SentenceLayout, values: Tensor) -> tuple[Tensor, Tensor]:
+        """Each sentence as a vector, (N, D), and the weights of its words (N, P)."""
+        ids = layout.split(values)  # (N, P)
+        means, weights = [], []
+        groups = layout.groups()
+        for rows, length in groups:
+            real = layout.real[rows, :length]
+            read = self.word_reader(self.words(ids[rows, :length]), reversed_positions(real))
+            mean, found = self.word_mean(self.dropout(read), real)
+            means.append(mean)
+            weights.append(functional.pad(found, (0, ids.shape[1] - length)))
+        back = torch.cat([rows for rows, _ in groups]).argsort()
+        return torch.cat(means)[back], torch.cat(weights)[back]
 
 
 @dataclass(frozen=True)
@@ -128,6 +142,18 @@ class SentenceLayout:
         longest = int(lengths.max()) if len(lengths) else 0
         real = torch.arange(longest, device=number.device) < lengths[:, None]
         return SentenceLayout(sentence, number, position, counts, real)
+
+    def groups(self) -> list[tuple[Tensor, int]]:
+        """The sentences in groups of similar length: the rows of each, and its longest. In most
+        documents a few sentences are several times as long as the others."""
+        lengths = self.real.sum(dim=1)
+        rows, found = lengths.argsort(descending=True), []
+        while len(rows):
+            longest = int(lengths[rows[0]])
+            count = int((2 * lengths[rows] >= longest).sum())
+            found.append((rows[:count], longest))
+            rows = rows[count:]
+        return found or [(rows, 0)]
 
     def split(self, ids: Tensor) -> Tensor:
         """ids (B, S) to (N, P), PAD at padding."""

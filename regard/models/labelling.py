@@ -8,8 +8,8 @@ from typing import Literal, Optional
 from pydantic import Field, model_validator
 from torch import Tensor, nn
 
-from regard.config import MAX_LAYERS
-from regard.data.annotations import DependencyTree, Kinds, WordIndex
+from regard.config import MAX_LAYERS, MAX_WIDTH
+from regard.data.annotations import DependencyTree, Kinds, Letters, WordIndex
 from regard.data.batch import Padded
 from regard.metrics.table import Writes
 from regard.models.base import KIND, LAYERS, NO_TYING, Encoder, Family
@@ -23,6 +23,7 @@ from regard.nn.mixers import MixerKind, MixerSizes, check_mixers, in_turn
 from regard.nn.output import Projection
 from regard.nn.pooling import EvenMean, LearnedMean, PoolingKind, average_groups, maximum
 from regard.nn.probe import Watched
+from regard.nn.spelling import Spelling
 from regard.nn.state import Encoded
 
 ATTENTION_ONLY = (
@@ -38,7 +39,6 @@ ATTENTION_ONLY = (
     "max_length",
     "max_distance",
     "scale_embeddings",
-    "token_dropout",
 )
 """Settings that do not apply to a recurrent encoder."""
 
@@ -62,6 +62,13 @@ class LabellingConfig(BlockConfig, Family, ABC):
         le=31,
         description="Positions that the feed-forward network sees at once: an odd number; above 1 "
         "it is a convolution.",
+    )
+    letters: int = Field(
+        default=0,
+        ge=0,
+        le=MAX_WIDTH,
+        description="Filters over the letters of each word, which are read beside its pieces; 0: "
+        "none.",
     )
     smoothing: float = Field(default=0.0, ge=0, lt=1, description="Label smoothing.")
     tying: Literal["none"] = Field(default="none", description=NO_TYING)
@@ -88,7 +95,8 @@ class LabellingConfig(BlockConfig, Family, ABC):
 
     @property
     def annotations(self) -> Kinds:
-        return (DependencyTree(),) if self.position == "syntax" else ()
+        tree = (DependencyTree(),) if self.position == "syntax" else ()
+        return (*tree, Letters()) if self.letters else tree
 
     @property
     def length_limit(self) -> Optional[int]:
@@ -102,16 +110,18 @@ class LabellingConfig(BlockConfig, Family, ABC):
 
     def _reader(self, source_size: int) -> Encoder:
         tokens = embed(source_size, self.width)
+        spelling = Spelling(self.letters, self.width) if self.letters else None
         if self.cell == "attention":
-            return TransformerEncoder(self, in_turn(self.mixers, self.layers), tokens)
+            return TransformerEncoder(self, in_turn(self.mixers, self.layers), tokens, spelling)
         recurrent = RecurrentConfig(
             cell=self.cell,
             layers=self.layers,
             residual=self.residual and self.layers > 1,
             width=self.width,
             dropout=self.dropout,
+            token_dropout=self.token_dropout,
         )
-        return RecurrentEncoder(recurrent, tokens)
+        return RecurrentEncoder(recurrent, tokens, spelling)
 
     def _labeller(self, encoder: Encoder, target_size: int) -> Labeller:
         output = Projection(embed(target_size, self.width).weight, self.smoothing, target_size)
@@ -143,7 +153,9 @@ class TaggerConfig(LabellingConfig):
             small.changed(kernel=3),
             small.changed(position="syntax", max_distance=2),
             small.changed(mixers=("window", "bigbird"), mixing=sizes, position="learned"),
+            small.changed(letters=12),
             cls(cell="lstm", layers=2, width=16, dropout=0.0),
+            cls(cell="gru", layers=1, width=16, dropout=0.0, letters=12),
         ]
 
 

@@ -62,7 +62,10 @@ class NonAutoregressiveConfig(BlockConfig, Family):
         default=8, ge=1, le=100, description="The most target tokens from one source token."
     )
     fertility_weight: float = Field(
-        default=1.0, gt=0, description="Weight of the fertilities' loss; the tokens' loss has 1."
+        default=1.0,
+        le=1_000,
+        gt=0,
+        description="Weight of the fertilities' loss; the tokens' loss has 1.",
     )
     remove_repeats: bool = Field(
         default=False, description="Write a token only once where it follows itself."
@@ -179,7 +182,7 @@ class NonAutoregressive(Model):
         tokens = torch.arange(target.values.shape[1], device=last.device) < last[:, None]
         hidden = self._decode(batch.source, fertilities, encoded, target.values.shape[1])
         loss = self.output.loss(hidden, NO_STATE, target.values, tokens)
-        ends = -_chosen(logs, fertilities, batch.source)
+        ends = -_chosen(logs.float(), fertilities, batch.source)
         nll = hidden.new_zeros(tokens.shape)
         nll[tokens] = loss.nll
         nll[torch.arange(len(last)), last] = ends.detach()

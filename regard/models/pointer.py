@@ -57,7 +57,9 @@ class PointerConfig(Family):
         le=MAX_LAYERS,
         description="Self-attention layers of the encoder, after the recurrent ones.",
     )
-    heads: int = Field(default=4, ge=1, description="Attention heads; must divide the width.")
+    heads: int = Field(
+        default=4, le=MAX_WIDTH, ge=1, description="Attention heads; must divide the width."
+    )
     width: int = Field(default=128, ge=2, le=MAX_WIDTH, description="Size of the hidden vectors.")
     inner: int = Field(
         default=256,

@@ -27,6 +27,7 @@ from regard.nn.linear import linear
 from regard.nn.position import Position
 from regard.nn.recurrent import CellKind, CellState, RecurrentLayer, Stack, ends, reversed_positions
 from regard.nn.scores import Prepared, ScoreKind, SourceAttention, build_score
+from regard.nn.spelling import Spelling
 from regard.nn.state import Encoded, State
 
 Direction = Literal["forward", "backward", "both"]
@@ -59,6 +60,9 @@ class RecurrentConfig(EncoderDecoderFamily):
     )
     width: int = Field(default=256, ge=2, le=MAX_WIDTH, description="Size of the hidden vectors.")
     dropout: float = Field(default=0.2, ge=0, lt=1, description="Dropout probability.")
+    token_dropout: float = Field(
+        default=0.0, ge=0, lt=1, description="Probability of dropping a whole input token."
+    )
 
     @model_validator(mode="after")
     def _fits(self) -> RecurrentConfig:
@@ -113,9 +117,12 @@ class RecurrentConfig(EncoderDecoderFamily):
 
 
 class RecurrentEncoder(Encoder):
-    def __init__(self, config: RecurrentConfig, tokens: nn.Embedding) -> None:
+    def __init__(
+        self, config: RecurrentConfig, tokens: nn.Embedding, spelling: Optional[Spelling] = None
+    ) -> None:
         super().__init__()
         self.words = _words(config, tokens)
+        self.spelling = spelling
         self.first, *upper = (
             RecurrentLayer(config.cell, config.width, config.forwards) for _ in range(config.layers)
         )
@@ -125,7 +132,8 @@ class RecurrentEncoder(Encoder):
 
     def forward(self, source: Padded) -> Encoded:
         backwards = reversed_positions(source.mask)
-        x = self.first(self.words(source.values), backwards)  # (B, S, D)
+        beside = self.spelling(source) if self.spelling else None
+        x = self.first(self.words(source.values, beside=beside), backwards)  # (B, S, D)
         for layer in self.upper:
             written = layer(self.dropout(x), backwards)
             x = x + written if self.residual else written
@@ -275,7 +283,7 @@ class InputFeeding(Decoder[Prepared, FedPast]):
 
 def _words(config: RecurrentConfig, tokens: nn.Embedding) -> Embedding:
     """Recurrence knows the order of its input, so no position is added."""
-    return Embedding(tokens, Position(), config.dropout)
+    return Embedding(tokens, Position(), config.dropout, config.token_dropout)
 
 
 def _stack(config: RecurrentConfig, inputs: int) -> Stack:

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import Any, Literal, Optional
 
+import torch
 from pydantic import Field, model_validator
 from torch import Tensor, nn
 
@@ -29,6 +30,7 @@ from regard.nn.mixers.base import Cache
 from regard.nn.mixers.context import NextTokens
 from regard.nn.modules import Modules
 from regard.nn.order import LineOrder, Order, TreeOrder
+from regard.nn.spelling import Spelling
 from regard.nn.state import Encoded
 
 
@@ -53,10 +55,13 @@ class TransformerConfig(BlockConfig, EncoderDecoderFamily):
     norm: Placement = Field(
         default="post", description="Normalise before each sub-layer (pre) or after it (post)."
     )
+    output_bias: bool = Field(default=False, description="Learn a bias of each target piece.")
 
     @model_validator(mode="after")
     def _fits(self) -> TransformerConfig:
         self.check_width()
+        if self.output_bias and self.copying:
+            raise ValueError("output_bias=true needs copying=false")
         check_mixers(self.mixers, self.layers, self.position, causal=False)
         decoder_layers = self.decoder_layers or self.layers
         check_mixers(self.decoder_mixers, decoder_layers, self.decoder.position, causal=True)
@@ -78,10 +83,11 @@ class TransformerConfig(BlockConfig, EncoderDecoderFamily):
 
     def build(self, source_size: int, target_size: int) -> EncoderDecoder:
         source, target, weight = share_embeddings(source_size, target_size, self.width, self.tying)
+        bias = nn.Parameter(torch.zeros(target_size)) if self.output_bias else None
         return EncoderDecoder(
             TransformerEncoder(self, in_turn(self.mixers, self.layers), source),
             TransformerDecoder(self, target),
-            self.output(weight, target_size, self.width),
+            self.output(weight, target_size, self.width, bias),
             length_limit=self.length_limit,
         )
 
@@ -105,6 +111,9 @@ class TransformerConfig(BlockConfig, EncoderDecoderFamily):
             {},
             {**softmax, "norm": "pre", "position": "rotary", "tying": "none"},
             {"position": "learned", "tying": "target", "scale_embeddings": False},
+            {"activation": "swish", "output_bias": True, "position": "index"},
+            {"position": "concatenated"},
+            {"activation": "gelu", "output_bias": True, "norm": "pre", "tying": "none"},
             {**softmax, "decoder_layers": 3, "max_length": 40, "position": "learned"},
             {**softmax, "norm": "pre"},
             {**softmax, "max_distance": 2, "position": "shaw"},
@@ -128,11 +137,16 @@ class TransformerConfig(BlockConfig, EncoderDecoderFamily):
 
 class TransformerEncoder(Encoder):
     def __init__(
-        self, config: BlockConfig, mixers: Sequence[MixerKind], tokens: nn.Embedding
+        self,
+        config: BlockConfig,
+        mixers: Sequence[MixerKind],
+        tokens: nn.Embedding,
+        spelling: Optional[Spelling] = None,
     ) -> None:
         """One layer per mixer."""
         super().__init__()
         self.embedding = config.embedding(tokens)
+        self.spelling = spelling
         by_tree = config.position == "syntax"
         self.order: Order = TreeOrder(config.width) if by_tree else LineOrder()
         self.layers = Modules(
@@ -142,7 +156,9 @@ class TransformerEncoder(Encoder):
 
     def forward(self, source: Padded) -> Encoded:
         sequence = self.order.sequence(source)
-        x = self.order.add_depth(self.embedding(source.values), source)  # (B, S, D)
+        beside = self.spelling(source) if self.spelling else None
+        x = self.embedding(source.values, beside=beside)  # (B, S, D)
+        x = self.order.add_depth(x, source)
         for layer in self.layers:
             x = layer(x, sequence)
         return Encoded(self.norm(x, sequence), source.mask)

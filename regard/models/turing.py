@@ -75,6 +75,10 @@ class TuringConfig(EncoderDecoderFamily):
             raise ValueError(f"a shift of {self.shift} needs {2 * self.shift + 1} slots or more")
         return self
 
+    @property
+    def mixed_precision(self) -> bool:
+        return False  # shifted and sharpened weights lose their place
+
     def build(self, source_size: int, target_size: int) -> EncoderDecoder:
         source, target, weight = share_embeddings(source_size, target_size, self.width, self.tying)
         machine = Machine(self)

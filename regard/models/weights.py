@@ -17,8 +17,18 @@ def collect(model: nn.Module) -> dict[str, Tensor]:
     for name, tensor in model.state_dict(keep_vars=True).items():
         if id(tensor) not in seen:
             seen.add(id(tensor))
-            named[name] = tensor.detach()
+            named[name] = _own_part(tensor.detach())
     return named
+
+
+def _own_part(tensor: Tensor) -> Tensor:
+    """What this process has of a tensor that is sharded, which shares its memory; any other tensor
+    as it is."""
+    if type(tensor) is Tensor:
+        return tensor
+    from torch.distributed.tensor import DTensor  # slow to import, and rarely there
+
+    return tensor.to_local() if isinstance(tensor, DTensor) else tensor
 
 
 @torch.no_grad()
@@ -35,4 +45,6 @@ def install(model: nn.Module, tensors: Mapping[str, Tensor]) -> None:
 
 
 def all_finite(tensors: Mapping[str, Tensor]) -> bool:
-    return all(bool(tensor.isfinite().all()) for tensor in tensors.values())
+    """Asked once for all of them: every answer is awaited from a device."""
+    found = [tensor.isfinite().all() for tensor in tensors.values()]
+    return not found or bool(torch.stack(found).all())

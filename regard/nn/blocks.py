@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import Literal
+from collections.abc import Callable
+from typing import Literal, Optional
 
 import torch
 from pydantic import Field
 from torch import Tensor, nn
+from torch.nn import functional
 
 from regard.config import MAX_COUNT, MAX_WIDTH, Settings
 from regard.nn.attention import (
@@ -27,6 +29,13 @@ from regard.nn.norm import Normalisation, build_norm
 from regard.nn.position import Position, PositionKind, input_position, score_position
 
 Placement = Literal["pre", "post"]
+Activation = Literal["relu", "swish", "gelu"]
+
+ACTIVATIONS: dict[Activation, Callable[[Tensor], Tensor]] = {
+    "relu": torch.relu,
+    "swish": functional.silu,
+    "gelu": functional.gelu,
+}
 
 
 class Embedding(nn.Module):
@@ -51,9 +60,11 @@ class Embedding(nn.Module):
         self.dropout = Dropout(dropout)
         self.scale = tokens.embedding_dim**0.5 if scaled else 1.0
 
-    def forward(self, tokens: Tensor, start: int = 0) -> Tensor:
-        """tokens (B, T) whose first column is at position `start`, to (B, T, D)."""
+    def forward(self, tokens: Tensor, start: int = 0, beside: Optional[Tensor] = None) -> Tensor:
+        """tokens (B, T) whose first column is at position `start`, to (B, T, D); what is known of
+        each beside its id (B, T, D) is added."""
         x = self.token_dropout.vectors(self.tokens(tokens) * self.scale)
+        x = x if beside is None else x + beside
         return self.dropout(self.position.add(x, start))
 
 
@@ -67,7 +78,12 @@ class BlockConfig(Settings):
         le=MAX_WIDTH,
         description="Hidden size of the feed-forward network; 0: no network.",
     )
-    heads: int = Field(default=4, ge=1, description="Attention heads; must divide the width.")
+    activation: Activation = Field(
+        default="relu", description="Non-linear function of the feed-forward network."
+    )
+    heads: int = Field(
+        default=4, le=MAX_WIDTH, ge=1, description="Attention heads; must divide the width."
+    )
     mixing: MixerSizes = Field(
         default=MixerSizes(), description="Sizes of the mixers other than full."
     )
@@ -107,6 +123,8 @@ class BlockConfig(Settings):
             raise ValueError(f"a width of {self.width} cannot be split among {self.heads} heads")
         if self.width % 2 or (self.position == "rotary" and self.width // self.heads % 2):
             raise ValueError("positions need an even width, rotary ones an even width of each head")
+        if self.position == "concatenated" and self.width % 4:
+            raise ValueError("concatenated positions need a width that is a multiple of 4")
 
     def embedding(self, tokens: nn.Embedding) -> Embedding:
         position = input_position(self.position, self.width, self.max_length)
@@ -138,7 +156,9 @@ class BlockConfig(Settings):
         return PositionalAttention(self.width, self.heads, self.scale_scores)
 
     def feed_forward(self) -> AnyFeedForward:
-        return FeedForward(self.width, self.inner) if self.inner else NoFeedForward()
+        if not self.inner:
+            return NoFeedForward()
+        return FeedForward(self.width, self.inner, self.activation)
 
     def residual_connection(self, present: bool = True) -> Residual:
         """What surrounds a sub-layer, if there is one."""
@@ -260,15 +280,17 @@ class AnyFeedForward(nn.Module, ABC):
 
 
 class FeedForward(AnyFeedForward):
-    """max(0, x W1 + b1) W2 + b2, at each position separately."""
+    """f(x W1 + b1) W2 + b2, at each position separately, where f is max(0, x), x sigmoid(x)
+    (swish) or x Phi(x) (gelu)."""
 
-    def __init__(self, width: int, inner: int) -> None:
+    def __init__(self, width: int, inner: int, activation: Activation = "relu") -> None:
         super().__init__()
+        self.activation = ACTIVATIONS[activation]
         self.expand = linear(width, inner)
         self.contract = linear(inner, width)
 
     def forward(self, x: Tensor, positions: Positions) -> Tensor:
-        return self.contract(torch.relu(self.expand(x)))
+        return self.contract(self.activation(self.expand(x)))
 
 
 class NoFeedForward(AnyFeedForward):

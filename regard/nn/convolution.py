@@ -13,6 +13,7 @@ from regard.nn.blocks import AnyFeedForward
 from regard.nn.dropout import Dropout
 from regard.nn.linear import Linear, linear
 from regard.nn.mixers.context import Positions
+from regard.nn.norm import LayerNorm
 
 HALF = 0.5**0.5
 """(x + y) sqrt(1/2) has the variance of x and y where these are independent."""
@@ -91,7 +92,7 @@ class GatedConvolution(nn.Module):
 
     def __init__(self, width: int, kernel: int, dropout: float) -> None:
         super().__init__()
-        self.norm = nn.LayerNorm(width)
+        self.norm = LayerNorm(width)
         self.dropout = Dropout(dropout)
         self.convolution = Convolution(width, 2 * width, kernel, gain=4 * (1 - dropout))
 
@@ -154,11 +155,11 @@ class DilatedBlock(nn.Module):
     def __init__(self, width: int, kernel: int, dilation: int, dropout: float) -> None:
         super().__init__()
         inner = width // 2
-        self.norm = nn.LayerNorm(width)
+        self.norm = LayerNorm(width)
         self.narrow = linear(width, inner)
-        self.inner_norm = nn.LayerNorm(inner)
+        self.inner_norm = LayerNorm(inner)
         self.convolution = Convolution(inner, inner, kernel, dilation, gain=2.0)
-        self.outer_norm = nn.LayerNorm(inner)
+        self.outer_norm = LayerNorm(inner)
         self.widen = linear(inner, width)
         self.dropout = Dropout(dropout)
 

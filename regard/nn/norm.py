@@ -7,6 +7,8 @@ from typing import Literal, Protocol
 import torch
 from torch import Tensor, nn
 
+from regard.nn.fast.precision import widened
+
 Normalisation = Literal["layer", "batch", "none"]
 
 MOMENTUM = 0.1
@@ -25,7 +27,7 @@ class LayerNorm(nn.LayerNorm):
     arXiv 1607.06450)."""
 
     def forward(self, input: Tensor, positions: object = None) -> Tensor:
-        return super().forward(input)
+        return super().forward(widened(input))
 
 
 class BatchNorm(nn.Module):
@@ -48,6 +50,7 @@ class BatchNorm(nn.Module):
 
     def forward(self, x: Tensor, positions: Real) -> Tensor:
         """x (B, T, D)."""
+        x = widened(x)
         mean, variance = (
             self._of(x, positions.real) if self.training else (self.mean, self.variance)
         )

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Optional, TypeVar
 
 from torch import Tensor, nn
+from torch.nn import functional
 
 from regard.data.batch import Padded
 from regard.errors import UsageError
@@ -58,16 +59,20 @@ class Output(nn.Module, ABC):
 
 
 class Projection(Output):
-    """softmax(W h) over the vocabulary; W may be the embedding itself (Press & Wolf 2017).
+    """softmax(W h + b) over the vocabulary; W may be the embedding itself (Press & Wolf 2017), and
+    most models have no bias b.
 
-    It is the first `size` rows of the weight: a matrix that is also the source's embedding has
+    W is the first `size` rows of the weight: a matrix that is also the source's embedding has
     more, for tokens that are never a target. Label smoothing (Szegedy et al. 2016): the target is
     (1 - s) on the right token and s spread over all.
     """
 
-    def __init__(self, weight: Tensor, smoothing: float, size: int) -> None:
+    def __init__(
+        self, weight: Tensor, smoothing: float, size: int, bias: Optional[Tensor] = None
+    ) -> None:
         super().__init__()
         self.weight = weight
+        self.bias = bias
         self.smoothing = smoothing
         self.size = size
         self.product: Optional[Product] = None  # W h, faster, where the weights are frozen
@@ -79,28 +84,31 @@ class Projection(Output):
 
     def scores(self, hidden: Tensor, state: State) -> Tensor:
         if self.product is None:
-            return hidden @ self.rows.t()
+            return functional.linear(hidden, self.rows, self.bias)
         scores: Tensor = self.product(hidden)
         return scores
 
     def loss(self, hidden: Tensor, state: State, target: Tensor, mask: Tensor) -> Loss:
         smoothing = self.smoothing if self.training else 0.0
         hidden, target = hidden[mask], target[mask]  # (N, D), (N,)
-        total, nll = chunked_loss(hidden, self.rows, target, smoothing)
+        total, nll = chunked_loss(hidden, self.rows, target, smoothing, self.bias)
         return Loss(total, nll, len(target))
 
     def narrow(self, choices: Tensor) -> Projection:
-        narrowed = self._with(self.product and self.product.narrow(self.weight[choices]))
-        narrowed._parameters.pop("weight", None)
+        bias = None if self.bias is None else self.bias[choices]
+        narrowed = self._with(self.product and self.product.narrow(self.weight[choices], bias))
+        for name in ("weight", "bias"):
+            narrowed._parameters.pop(name, None)
+        narrowed.bias = bias
         narrowed.weight = self.weight.t()[:, choices].t()
         narrowed.size = len(choices)
         return narrowed
 
     def for_search(self) -> Projection:
-        return self._with(PackedProduct(self.rows))
+        return self._with(PackedProduct(self.rows, self.bias))
 
     def quantized(self) -> Projection:
-        return self._with(Int8Product(self.rows))
+        return self._with(Int8Product(self.rows, self.bias))
 
     def _with(self, product: Optional[Product]) -> Projection:
         made = shallow_copy(self)

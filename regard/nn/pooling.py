@@ -15,6 +15,10 @@ _HIDDEN = -1e9
 """A score that gets no weight; unlike -inf it leaves a row without any position finite."""
 
 
+START = 0.001
+"""Scale of the first queries: so small that the weights begin nearly equal, as the plain mean's."""
+
+
 class LearnedMean(nn.Module):
     """a_t = softmax(q tanh(W h_t + b)) and sum over t of a_t h_t, with a learned query q
     (Yang et al. 2016)."""
@@ -22,7 +26,7 @@ class LearnedMean(nn.Module):
     def __init__(self, width: int) -> None:
         super().__init__()
         self.key = linear(width, width)
-        self.query = nn.Parameter(torch.randn(width) * width**-0.5)
+        self.query = nn.Parameter(torch.randn(width) * START)
 
     def forward(self, x: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
         """x (N, T, D) where the mask (N, T) is true, to (N, D) and the weights (N, T); zeros for a

@@ -107,7 +107,7 @@ class GRUCell(Cell):
         entered, entered_new = entered.split([2 * width, width], dim=-1)
         r, z = (entered + before).sigmoid().chunk(2, dim=-1)
         n = torch.addcmul(entered_new, r, before_new).tanh()
-        return (torch.lerp(n, h, z),)
+        return (torch.lerp(n.to(h.dtype), h, z.to(h.dtype)),)
 
     def run(self, x: Tensor, state: CellState) -> tuple[Tensor, CellState]:
         output, h = torch.gru(

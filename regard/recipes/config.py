@@ -86,8 +86,7 @@ class Config(Settings):
                 f"a model that writes {self.writes} needs tokenizer.target={needed} and "
                 "tokenizer.joint=false"
             )
-        reads_numbers = any(kind.replaces_ids for kind in self.annotations)
-        if reads_numbers != (self.tokenizer.kind == "number"):
+        if self.reads_text == (self.tokenizer.kind == "number"):
             raise ValueError(
                 "tokenizer.kind=number and models that read numbers or pictures go together: set "
                 "both or none"
@@ -97,6 +96,15 @@ class Config(Settings):
             raise ValueError(
                 f"a model that writes {self.writes} is not validated by {self.metric}: set "
                 f"training.metric to {' or '.join(known)}"
+            )
+        return self
+
+    @model_validator(mode="after")
+    def _fits_precision(self) -> Config:
+        if self.training.precision != "float32" and not self.model.mixed_precision:
+            raise ValueError(
+                f"a model of kind {self.model.kind} addresses its memory too finely for "
+                f"{self.training.precision}: set training.precision=float32"
             )
         return self
 
@@ -172,6 +180,11 @@ class Config(Settings):
     def annotations(self) -> Kinds:
         """What the model reads of the source besides the ids."""
         return tuple(kind.between(self.tokenizer.marker) for kind in self.model.annotations)
+
+    @property
+    def reads_text(self) -> bool:
+        """False for a model that reads numbers or a picture."""
+        return not any(kind.replaces_ids for kind in self.annotations)
 
     def pairs_of(self, data: Parallel, part: str = "") -> Pairs:
         """The pairs that a run of this config reads; `part` is the prefix of their options."""

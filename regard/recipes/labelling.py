@@ -42,9 +42,12 @@ def tagger_conv() -> Config:
 
 
 def tagger_rnn() -> Config:
-    """Tags each word: a 2-layer bidirectional LSTM."""
-    model = TaggerConfig(cell="lstm", layers=2, width=256, dropout=0.4)
-    return _labelling(model, 3e-3, "word", _SUBWORDS)
+    """Tags each word, by its letters too: a 2-layer bidirectional LSTM."""
+    words = TokenizerSettings(kind="word", vocabulary=10_000)  # EWT: of those that occur twice
+    model = TaggerConfig(
+        cell="lstm", layers=2, width=256, letters=128, dropout=0.4, token_dropout=0.1
+    )
+    return _labelling(model, 3e-3, "word", words)
 
 
 def classifier() -> Config:

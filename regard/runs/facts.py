@@ -6,10 +6,12 @@ from collections.abc import Callable
 from typing import Any
 
 from regard.models.weights import collect
+from regard.processes.devices import CPU
 from regard.runs.directions import directions_of
 from regard.runs.folder import Run
 from regard.runs.languages import languages_of
 from regard.runs.load import build_model
+from regard.runs.plan import DEVICE
 from regard.runs.transfer import FACTS
 
 
@@ -24,6 +26,7 @@ def describe(run: Run, say: Callable[[str], None] = print) -> dict[str, Any]:
         "directions": [f"{source} to {target}" for source, target in directions_of(run)],
         **_sizes(run),
         "pairs": run.facts("data").get("pairs"),
+        "device": run.facts(DEVICE).get(DEVICE, CPU),
         **_started(run),
         "origin": run.origin,
         "steps": run.steps,

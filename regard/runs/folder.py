@@ -18,13 +18,14 @@ from regard.data.line import Pair
 from regard.data.store import Store
 from regard.data.tokenizers import Tokenizers
 from regard.errors import UsageError
-from regard.files import clear_strays, read_json, write_json
+from regard.files import clear_strays, read_sealed, sealed, write_json
 from regard.recipes.config import Config
 from regard.training.checkpoint import Checkpoints
 from regard.training.journal import Journal
 
-FORMAT = 2
-"""Of the folder; runs of another format are refused."""
+FORMAT, UNSEALED = 3, 2
+"""Of the folder: since the third, each JSON file has a hash of itself; those of the second are read
+without, and runs of any other format are refused."""
 
 TRAIN, VALID, OLD = "train", "valid", "old"
 """The parts of a run's data; the last is the validation data of the run that it started from."""
@@ -37,15 +38,25 @@ ORIGIN = "origin"
 _OURS = re.compile(r"lock|\.config\.json\..*tmp")  # left by a start that was cut short
 
 
+def read_config(path: Path) -> dict[str, Any]:
+    """What config.json says; it was not sealed before the present format."""
+    return read_sealed(path / "config.json", lambda values: values.get("format") != FORMAT)
+
+
 class Run:
     """config.json, data.json, the tokenizers, the encoded data, checkpoints and the journal.
 
     Translating, resuming and evaluating read this folder and nothing else.
     """
 
-    def __init__(self, path: Path, config: Config) -> None:
+    def __init__(
+        self, path: Path, config: Config, is_sealed: bool = True, verify: bool = True
+    ) -> None:
         self.path = path
         self.config = config
+        self.is_sealed = is_sealed
+        self.verify = verify
+        self._verified = dict[str, Store]()
         self.journal = Journal(path / "journal.jsonl")
 
     @staticmethod
@@ -66,22 +77,23 @@ class Run:
         Run.check_free(path)
         path.mkdir(parents=True, exist_ok=True)
         written = {"format": FORMAT, "regard": __version__, **config.model_dump(mode="json")}
-        write_json(path / "config.json", written)
+        write_json(path / "config.json", sealed(written))
         return Run(path, config)
 
     @staticmethod
-    def open(path: Path) -> Run:
+    def open(path: Path, verify: bool = True) -> Run:
+        """Without `verify`, another process has just verified the hashes of its data."""
         path = Path(path)
         if not Run.exists(path):
             raise UsageError(f"{path} is not a run: give a folder made by 'regard train --run'.")
-        values = read_json(path / "config.json")
+        values = read_config(path)
         written, version = values.pop("format", 1), values.pop("regard", "0.1.0")
-        if written != FORMAT:
+        if written not in (FORMAT, UNSEALED):
             raise UsageError(
                 f"{path} was written by regard {version}, whose runs regard {__version__} cannot "
                 f"read: use regard {version}, or train it again."
             )
-        return Run(path, check(Config, values))
+        return Run(path, check(Config, values), written == FORMAT, verify)
 
     def discard(self) -> None:
         """Remove a run that has not trained anything yet: nothing is saved or in its journal."""
@@ -102,10 +114,10 @@ class Run:
     def facts(self, name: str) -> dict[str, Any]:
         """What is recorded under a name, such as data or plan; empty if nothing is yet."""
         path = self.path / f"{name}.json"
-        return read_json(path) if path.exists() else {}
+        return read_sealed(path, lambda _: not self.is_sealed) if path.exists() else {}
 
     def save_facts(self, name: str, facts: dict[str, Any]) -> None:
-        write_json(self.path / f"{name}.json", facts)
+        write_json(self.path / f"{name}.json", sealed(facts))
 
     def number(self, name: str, key: str) -> Optional[int]:
         """A positive number that is recorded under a name; None if nothing is yet."""
@@ -147,9 +159,11 @@ class Run:
         return self.path / "data" / part
 
     def store(self, part: str) -> Store:
-        """The encoded data of a part: train, valid or old."""
+        """The encoded data of a part: train, valid or old; its hashes are verified once."""
         self.check_trained_here(f"it has no {_NAMES[part]} data, which this needs")
-        return Store.open(self.store_folder(part))
+        if part not in self._verified:
+            self._verified[part] = Store.open(self.store_folder(part), self.verify)
+        return self._verified[part]
 
     def has_store(self, part: str) -> bool:
         try:

@@ -9,16 +9,15 @@ from typing import Any
 
 from regard.config import differences
 from regard.errors import RegardError, UsageError
-from regard.files import read_json
 from regard.recipes.config import Config
-from regard.runs.folder import Run
+from regard.runs.folder import Run, read_config
 from regard.training.checkpoint import Checkpoint
 
 
 def identity(run: Run) -> dict[str, Any]:
     """What each checkpoint records of its run: the hash of its config, its data, and the hash of
     its tokenizers."""
-    written = json.dumps(read_json(run.path / "config.json"), sort_keys=True)
+    written = json.dumps(read_config(run.path), sort_keys=True)
     return {
         "config": hashlib.sha256(written.encode()).hexdigest(),
         "data": run.facts("data").get("fingerprint"),

@@ -175,6 +175,11 @@ def tune_judges(
     experiment = Run.open(Path(run))
     if not experiment.config.reads_source:
         raise UsageError("A language model has no translations to judge: give another run.")
+    if experiment.config.writes in ("tags", "label"):
+        raise UsageError(
+            "Judges choose among translations, and tags and labels are the best of all already: "
+            "give another run."
+        )
     asked = Asked.of(experiment, judges)
     given = read_test_set(experiment, data, say)
     for each in asked.runs:

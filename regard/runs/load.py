@@ -17,6 +17,7 @@ from regard.models.ensemble import Ensemble
 from regard.models.weights import install
 from regard.nn.fast.prepare import prepare_for_search, quantize
 from regard.predict import BATCH_TOKENS, Predictor
+from regard.processes.devices import Precision, chosen_device, on_device, search_precision
 from regard.runs.directions import tags_for
 from regard.runs.first import install_first
 from regard.runs.folder import Run
@@ -32,15 +33,18 @@ def load(
     path: Union[PathLike, Sequence[PathLike]],
     *,
     languages: tuple[Optional[str], Optional[str]] = (None, None),
+    device: Optional[str] = None,
 ) -> Predictor:
     """A trained run, ready to use: load("runs/en-de")("A sentence.").
 
     Several runs that share their tokenizers are an ensemble: load(["runs/a", "runs/b"]). A run of
     several languages needs to know between which: load("runs/many", languages=("en", "de")).
+    `device` is auto, cpu, cuda or mps; the CPU unless it is given.
     """
     first, *others = [path] if isinstance(path, (str, Path)) else path
     run = Run.open(Path(first))
-    return load_predictor(run, ensemble=others, tags=tags_for(run, Languages(*languages)))
+    with on_device(device):
+        return load_predictor(run, ensemble=others, tags=tags_for(run, Languages(*languages)))
 
 
 def build_model(run: Run, tokenizers: Optional[Tokenizers] = None) -> Model:
@@ -89,16 +93,20 @@ def load_predictor(
 ) -> Predictor:
     """The best weights, ready to translate; with those of other runs, if they are an ensemble.
 
-    `tags` are those of `tags_for`, if every line is in the same languages.
+    They are on the device and in the precision of `on_device`. `tags` are those of `tags_for`, if
+    every line is in the same languages.
 
     Two options trade a little quality: eight-bit weights save memory, and a shortlist saves time
     by considering only the target pieces that are likely for the source, `shortlist` per piece.
     """
     trained = load_ensemble(run, ensemble, say) if ensemble else load_model(run, say)[0]
-    sides = run.tokenizers()
-    model = quantize(trained) if int8 else prepare_for_search(trained)
+    trained, sides = trained.to(chosen_device()), run.tokenizers()
+    precision = search_precision()
+    _check_precision(run, precision, int8)
+    if precision == "float32":
+        trained = quantize(trained) if int8 else prepare_for_search(trained)
     return Predictor(
-        with_shortlist(run, model, sides, shortlist, say) if shortlist else model,
+        with_shortlist(run, trained, sides, shortlist, say) if shortlist else trained,
         sides,
         search or run.config.search,
         batch_tokens=batch_tokens,
@@ -106,7 +114,20 @@ def load_predictor(
         annotations=run.config.annotations,
         length_limit=run.config.length_limit,
         tags=tags,
+        precision=precision,
     )
+
+
+def _check_precision(run: Run, precision: Precision, int8: bool) -> None:
+    if precision == "float32":
+        return
+    if int8:
+        raise UsageError(f"Eight-bit weights are not rounded to {precision}: remove one of both.")
+    if not run.config.model.mixed_precision:
+        raise UsageError(
+            f"A model of kind {run.config.model.kind} addresses its memory too finely for "
+            f"{precision}: use float32."
+        )
 
 
 def load_ensemble(run: Run, others: Sequence[PathLike], say: Say = print) -> Model:

@@ -1,6 +1,9 @@
-"""How many steps a run trains and in how many processes: decided, then stored with the run."""
+"""How many steps a run trains, on which device and in how many processes: decided, then stored
+with the run."""
 
 from __future__ import annotations
+
+from collections.abc import Callable
 
 import torch
 
@@ -8,7 +11,8 @@ from regard.data.store import Batches
 from regard.errors import UsageError
 from regard.models.base import Model
 from regard.processes.cores import cores
-from regard.processes.ranks import Ranks
+from regard.processes.devices import CPU, find_device, local_device, on_cpu, wanted_device
+from regard.processes.ranks import Ranks, under_torchrun
 from regard.recipes.config import Budget
 from regard.runs.folder import Run
 from regard.training.display import Display
@@ -103,16 +107,74 @@ def extend_plan(run: Run, budget: Budget) -> None:
     save_plan(run, plan.extended(step, step + max(1, round(steps)), limit, more))
 
 
-def plan_processes(run: Run) -> int:
+DEVICE = "device"
+
+
+def plan_device(run: Run, say: Callable[[str], None]) -> None:
+    """Store on which device the run is trained: the one asked for, or else the one it had.
+
+    It is no part of the config: a run that was trained on one device is used on any other.
+    """
+    known = run.facts(DEVICE).get(DEVICE)
+    wanted = wanted_device() or known or CPU
+    if known is not None and wanted != known and run.checkpoints().steps():
+        say(
+            f"This run was trained on {known} so far: on {wanted} the result may differ in the "
+            "last digits."
+        )
+    run.save_facts(DEVICE, {DEVICE: find_device(wanted).type})
+
+
+def device_of(run: Run) -> torch.device:
+    """Where this process trains the run."""
+    device = find_device(run.facts(DEVICE).get(DEVICE, CPU))
+    return local_device(device, torch.cuda.device_count())
+
+
+def plan_processes(run: Run, ranks: Ranks, say: Callable[[str], None]) -> int:
     """How many processes train the run; another number would change the last digits.
 
-    A large model gets one process with a thread per core: its products keep the cores busy, and
-    each further process would need its own weights and moments, and exchange all gradients.
+    torchrun decides, if it started this one; it may start fewer when a machine is lost. Otherwise
+    it is the number that trained the run before, or that of the config, or as many as suit the
+    machine. On the CPU, a large model gets one process with a thread per core: its products keep
+    the cores busy, and each further process would need its own weights and moments, and exchange
+    all gradients. Other devices get one, without torchrun.
     """
-    if run.number("processes", "processes") is None:
-        by_size = 1 if _parameters(run) >= ONE_PROCESS_MIN_PARAMETERS else cores()
-        run.save_facts("processes", {"processes": run.config.training.processes or by_size})
-    return run.number("processes", "processes") or 1
+    wanted = _wanted_processes(run, ranks, say)
+    if run.config.training.shard and wanted == 1:
+        raise UsageError(
+            "training.shard=true needs several processes: start them with torchrun, or on the CPU "
+            "by training.processes=2."
+        )
+    run.save_facts("processes", {"processes": wanted})
+    return wanted
+
+
+def _wanted_processes(run: Run, ranks: Ranks, say: Callable[[str], None]) -> int:
+    known = run.number("processes", "processes")
+    device = device_of(run)
+    if ranks.size > 1 or under_torchrun():
+        if known not in (None, ranks.size) and run.checkpoints().steps():
+            say(
+                f"This run was trained by {_several(known)} so far: with {ranks.size} the result "
+                "may differ in the last digits."
+            )
+        return ranks.size
+    if not on_cpu(device):
+        if (run.config.training.processes or 1) > 1:
+            raise UsageError(
+                f"On {device.type}, torchrun starts the processes, one per GPU: remove "
+                "training.processes."
+            )
+        return 1
+    if known is not None:
+        return known
+    large = _parameters(run) >= ONE_PROCESS_MIN_PARAMETERS and not run.config.training.shard
+    return run.config.training.processes or (1 if large else cores())
+
+
+def _several(number: int) -> str:
+    return "1 process" if number == 1 else f"{number} processes"
 
 
 def _parameters(run: Run) -> int:

@@ -72,6 +72,7 @@ def read_data(
     with display.waiting("reading the data"):
         examination = _examine(training, config.writes).examination()
         notes = [*training.report.sentences(), *examination.warnings]
+        notes += _repeated(training, config.item)
         notes += _swapped_portions(training, examination.profile)
         if validation is not None:
             examiner = _examine(validation, config.writes)
@@ -85,6 +86,16 @@ def _examine(pairs: Reread, writes: Writes) -> Examiner:
     for pair in pairs.first():
         examiner.add(pair)
     return examiner
+
+
+def _repeated(training: Reread, item: str) -> list[str]:
+    """A note if pairs are there several times; each copy is trained on."""
+    count = training.report.kept
+    copies = count - len(training.distinct())
+    if not copies:
+        return []
+    verb = "repeats" if copies == 1 else "repeat"
+    return [f"{copies:,} of {counted(count, item)} {verb} an earlier one."]
 
 
 def _swapped_portions(training: Reread, profile: Profile) -> list[str]:
@@ -118,6 +129,7 @@ def prepare(
         return
     if known:
         _check_same_data(run, known.get("fingerprint"), data.fingerprint)
+    _check_repeatable(run, data, known)
     notes = list(data.notes)
     if data.validation is None:
         parts, note = _hold_out(data.training, run.config)
@@ -135,6 +147,9 @@ def prepare(
                 copy_validation(run, Run.open(start.path))
         # Saved before anything is encoded, so that what is found here later belongs to this data.
         run.save_facts("data", facts)
+    for part in ("train", "valid"):
+        if complete and not run.has_store(part):
+            display.note(f"The {part} data of {run.path} is damaged or missing and encoded again.")
     _prepare_tokenizers(run, parts.training, tokenizer, display)
     shared = _encode(run, parts, display)
     if not complete:
@@ -223,6 +238,19 @@ def _write_store(
         )
 
 
+def _check_repeatable(run: Run, data: CheckedData, known: Mapping[str, Any]) -> None:
+    """Refuse to encode again what an earlier version held out in another way than this one."""
+    if not known or run.is_sealed or data.validation is not None:
+        return
+    repeated = len(data.training.distinct()) < data.training.report.kept
+    if repeated and not (run.has_store("train") and run.has_store("valid")):
+        raise UsageError(
+            f"The data of {run.path} is damaged, and an earlier version of regard held out its "
+            "validation pairs in another way: restore the folder data from a copy, or start a new "
+            "run."
+        )
+
+
 def _check_same_tokenizers(run: Run, given: Tokenizers) -> None:
     own = run.tokenizers()
     pairs = ((own.source, given.source), (own.target, given.target))
@@ -247,26 +275,34 @@ def _check_same_data(run: Run, before: Any, now: dict[str, list[str]]) -> None:
 
 
 def _hold_out(pairs: Reread, config: Config) -> tuple[Parts, str]:
-    """Without validation files, some of the training pairs are used for it and not trained on."""
-    count = pairs.report.kept
-    if count < 2:
+    """Without validation files, some of the training pairs are used for it and not trained on.
+
+    They are chosen among the distinct pairs, and no copy of them is trained on either.
+    """
+    count, distinct = pairs.report.kept, pairs.distinct()
+    if len(distinct) < 2:
         raise UsageError(
             f"One {config.item} is not enough to train on and to validate with: give more."
+            if count < 2
+            else f"All {config.item}s are the same: give different ones to train on."
         )
-    size = min(1000, max(1, count // 20))
+    size = min(1000, max(1, len(distinct) // 20))
     random = np.random.default_rng(config.training.seed)
-    chosen = frozenset(random.choice(count, size, replace=False).tolist())
+    ranks = random.choice(len(distinct), size, replace=False)
+    chosen = frozenset(distinct.indices(ranks).tolist())
     held = [pair for index, pair in enumerate(pairs) if index in chosen]
     texts = {pair.texts for pair in held}
 
     def training() -> Iterator[Pair]:
-        pair = None
-        for pair in (each for each in pairs.weighted() if each.texts not in texts):
-            yield pair
-        if pair is None:
-            raise UsageError(f"All {config.item}s are the same: give different ones to train on.")
+        return (each for each in pairs.weighted() if each.texts not in texts)
 
-    given = counted(count, config.item)
-    note = f"Held out {size:,} of {given} for validation; none of these is trained on."
+    copies = sum(pair.texts in texts for pair in pairs) - size
+    among = (
+        counted(count, config.item)
+        if len(distinct) == count
+        else f"{len(distinct):,} different {config.item}s"
+    )
+    note = f"Held out {size:,} of {among} for validation; none of these is trained on"
+    note += f", and no copy of them ({copies:,} in all)." if copies else "."
     where = {"train": pairs.where, "valid": pairs.where}
     return Parts(training, held.__iter__, True, where), note

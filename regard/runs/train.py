@@ -12,9 +12,13 @@ from typing import Optional, Union
 from regard.config import check, override
 from regard.data.parallel import Parallel, PathLike, check_parallel
 from regard.data.store import Batches
+from regard.data.tokenizers import Tokenizers
 from regard.drawing.curves import save_curves
 from regard.errors import Interrupted, RegardError, UsageError
 from regard.messages import counted
+from regard.models.base import Model
+from regard.nn.fast.allocator import return_freed_memory
+from regard.processes.devices import on_device
 from regard.processes.limit import check_count
 from regard.processes.memory import bounded_memory
 from regard.processes.peers import with_peers
@@ -25,7 +29,14 @@ from regard.runs.folder import Run
 from regard.runs.identity import check_matches, check_same_config, identity
 from regard.runs.languages import save_languages
 from regard.runs.load import build_model
-from regard.runs.plan import extend_plan, make_plan, plan_processes, save_plan
+from regard.runs.plan import (
+    device_of,
+    extend_plan,
+    make_plan,
+    plan_device,
+    plan_processes,
+    save_plan,
+)
 from regard.runs.prepare import prepare, read_data
 from regard.runs.start import Start, check_same_start
 from regard.runs.transfer import score_after, score_before
@@ -52,6 +63,7 @@ def train(
     settings: Sequence[str] = (),
     log: Optional[str] = None,
     quiet: bool = False,
+    device: Optional[str] = None,
 ) -> Run:
     """Train a recipe on parallel text into a run folder; an existing run is resumed.
 
@@ -59,13 +71,15 @@ def train(
     With `run` alone, an existing run is resumed from its folder; with `more`, a finished run is
     trained longer, by a budget in steps, epochs or minutes. `start` is another run whose
     weights and tokenizers a new run starts with, or RUN:encoder for that part of its model. With
-    log="tensorboard", the curves are written for TensorBoard as well.
+    log="tensorboard", the curves are written for TensorBoard as well. `device` is auto, cpu, cuda
+    or mps; without, a run continues on the device it was trained on, and a new one is trained on
+    the CPU.
     """
     began = time.perf_counter()
     path = Path(run)
     check_log(log)
     check_parallel(data, valid)
-    with Ranks.join() as ranks:
+    with Ranks.join() as ranks, on_device(device):
         display = Display(quiet=quiet or not ranks.first)
         if not ranks.first:
             return _follow(path, ranks, display)
@@ -79,7 +93,8 @@ def train(
                 experiment = stack.enter_context(prepared)
                 if more:
                     _extend(experiment, budget, bool(recipe or settings))
-                processes = plan_processes(experiment)
+                plan_device(experiment, display.note)
+                processes = plan_processes(experiment, ranks, display.note)
             stack.enter_context(logged(experiment.journal, path / "tensorboard", log))
             together = stack.enter_context(with_peers(ranks, path, processes))
             together.broadcast([READY])
@@ -105,7 +120,11 @@ def _follow(path: Path, ranks: Ranks, display: Display) -> Run:
     (ready,) = ranks.broadcast([FAILED])
     if ready != READY:
         raise RegardError("The first process could not start and has reported why.")
-    return train_rank(Run.open(path), ranks, display, 0.0)
+    if not Run.exists(path):
+        raise UsageError(
+            f"Process {ranks.rank} does not find {path}: give a folder that all machines share."
+        )
+    return train_rank(Run.open(path, verify=False), ranks, display, 0.0)
 
 
 @contextmanager
@@ -231,12 +250,13 @@ def _existing(path: Path, config: Optional[Config], start: Optional[Start]) -> R
 def train_rank(run: Run, ranks: Ranks, display: Display, elapsed: float) -> Run:
     """What each process does with a prepared run; preparing it took `elapsed` seconds."""
     began = time.perf_counter()
+    ranks = ranks.with_device(device_of(run))
     score_before(run, ranks, display)
     trainer = _trainer(run, ranks, display, elapsed + time.perf_counter() - began)
     trainer.progress.elapsed = elapsed + time.perf_counter() - began
     _resume(run, trainer)
     _announce(run, trainer)
-    with bounded_memory(ranks.size):
+    with bounded_memory(ranks.local_size, device_of(run)):
         progress = trainer.run()
     if ranks.first:
         with suppress(OSError):  # the training is saved; a full disk only costs its figure
@@ -257,7 +277,7 @@ def train_rank(run: Run, ranks: Ranks, display: Display, elapsed: float) -> Run:
 def _trainer(run: Run, ranks: Ranks, display: Display, elapsed: float) -> Trainer:
     """The trainer of a run, once the number of steps is known."""
     sides, config = run.tokenizers(), run.config
-    model = build_model(run, sides)
+    model = _model(run, sides, ranks)
     seed, sampling = config.training.seed, config.tokenizer.sampling
     store, kinds = run.store("train"), config.annotations
     batches = Batches(store, config.batch, sides, seed, sampling, kinds)
@@ -271,19 +291,35 @@ def _trainer(run: Run, ranks: Ranks, display: Display, elapsed: float) -> Traine
     if ranks.first:
         records.checkpoints.prepare()
     ranks.barrier()
-    with bounded_memory(ranks.size):
+    with bounded_memory(ranks.local_size, model.device):
         plan = make_plan(run, model, batches, ranks, display, elapsed)
     validate = Validator(run, sides, display, ranks)
     return Trainer(model, batches, config.training, plan, config.metric, validate, records, ranks)
 
 
+def _model(run: Run, sides: Tokenizers, ranks: Ranks) -> Model:
+    """The model to be trained, or this process's part of it, where it is trained."""
+    if not run.config.training.shard:
+        return build_model(run, sides).to(device_of(run))
+    from regard.training.sharding import shard  # torch's part of it is slow to import
+
+    return_freed_memory()
+    model = build_model(run, sides)
+    shard(model, ranks, device_of(run))
+    return model
+
+
 def _resume(run: Run, trainer: Trainer) -> None:
-    """Continue from the latest checkpoint, if there is one."""
-    checkpoint = trainer.records.checkpoints.latest()
+    """Continue from the latest checkpoint, if there is one; the first process verifies it."""
+    checkpoints, ranks = trainer.records.checkpoints, trainer.ranks
+    checkpoint = checkpoints.latest() if ranks.first else None
+    (step,) = ranks.broadcast([float(checkpoint.step if checkpoint else 0)])
+    if step and checkpoint is None:
+        checkpoint = checkpoints.verified(int(step))
     if checkpoint is not None:
         check_matches(run, checkpoint)
         trainer.resume(checkpoint)
-    elif trainer.ranks.first:
+    elif ranks.first:
         run.journal.rewind(0)  # of an earlier start that ended before it saved anything
 
 

@@ -12,6 +12,7 @@ from regard.processes.memory import bounded_memory
 from regard.processes.ranks import Ranks
 from regard.runs.folder import OLD, VALID, Run
 from regard.runs.load import build_model, load_model
+from regard.runs.plan import device_of
 from regard.runs.validate import Validator
 from regard.training.display import Display
 from regard.training.trainer import Pieces, Validation
@@ -51,7 +52,10 @@ def score_after(run: Run, ranks: Ranks, display: Display) -> None:
 
 
 def _is_due(run: Run, ranks: Ranks, when: str, step: int) -> bool:
-    """The first process looks, since it is the one that writes."""
+    """The first process looks, since it is the one that writes. A model that has to be sharded is
+    not loaded as a whole for it."""
+    if run.config.training.shard:
+        return False
     start = run.facts("data").get("start")
     known = run.facts(FACTS).get(when, {}).get("step")
     (due,) = ranks.broadcast([float(bool(start and start.get("whole")) and known != step)])
@@ -70,7 +74,8 @@ def _scores(
 ) -> dict[str, Optional[dict[str, float]]]:
     """Of each part, as validation scores them; None where there is no data."""
     found: dict[str, Optional[dict[str, float]]] = {}
-    with bounded_memory(ranks.size):
+    model = model.to(device_of(run))
+    with bounded_memory(ranks.local_size, model.device):
         for name, part in PARTS.items():
             if not run.has_store(part):
                 found[name] = None

@@ -9,6 +9,7 @@ from typing import Optional
 
 import torch
 
+from regard.data.batch import Batch
 from regard.data.line import Line
 from regard.data.store import by_length
 from regard.data.tokenizers import Tokenizers
@@ -46,6 +47,7 @@ class Validator:
         self.sides = sides
         self.display = display
         self.ranks = ranks
+        self.shard = run.config.training.shard
         self.metric = run.config.metric
         self.metrics = validation_metrics(run)
         wanted = SENTENCES if self.metric == LOSS else run.config.training.validation_lines
@@ -62,7 +64,7 @@ class Validator:
         """Score a model by so many lines, or by all that the settings ask for."""
         config = self.run.config
         predictor = Predictor(
-            prepare_for_search(model),
+            model if self.shard else prepare_for_search(model),
             self.sides,
             config.search.quick(),
             length_limit=config.length_limit,
@@ -76,7 +78,7 @@ class Validator:
         if self.ranks.first:
             if self.metric != LOSS:
                 scores[self.metric] = self._score(outputs)
-            if self.keeps:
+            if self.keeps and not self.shard:
                 first = self.pairs[:SENTENCES], outputs[:SENTENCES]
                 with suppress(OSError):  # a full disk is reported when a checkpoint is saved
                     save_snapshot(self.run, step, snapshot(predictor, *first))
@@ -88,21 +90,37 @@ class Validator:
         nll, tokens = 0.0, 0
         batches = by_length(self.run.store(self.part), self.run.config.batch.tokens)
         for index, batch in enumerate(batches):
-            if index % self.ranks.size == self.ranks.rank:
-                loss = model(batch)
-                nll, tokens = nll + float(loss.nll.sum()), tokens + loss.tokens
+            own, counts = self._share(batch, index)
+            if own is not None:
+                loss = model(own.to(model.device))
+                nll += counts * float(loss.nll.sum())
+                tokens += counts * loss.tokens
             count(len(batch))
-            if (index + 1) % self.ranks.size == 0:
+            if self.shard or (index + 1) % self.ranks.size == 0:
                 yield
         yield
         total = torch.tensor([nll, tokens], dtype=torch.float64)
         self.ranks.all_reduce(total)
         return float(total[0] / total[1])
 
+    def _share(self, batch: Batch, index: int) -> tuple[Optional[Batch], int]:
+        """What this process computes of a batch, and whether it counts.
+
+        Each takes some of the batches; of a model that is sharded, all compute together, and one
+        that has no row takes another's.
+        """
+        rank, size = self.ranks.rank, self.ranks.size
+        if self.shard:
+            own = batch.rows(rank, None, size)
+            return (own, 1) if len(own) else (batch.rows(0, 1), 0)
+        return (batch if index % size == rank else None), 1
+
     def _outputs(
         self, predictor: Predictor, lines: Optional[int], count: Count
     ) -> Generator[None, bool, list[str]]:
         sources = [pair.source for pair in self.pairs[:lines]]
+        if self.shard:
+            return (yield from self._same_outputs(predictor, sources, count))
         rank, size = self.ranks.rank, self.ranks.size
         outputs: list[str] = []
         while len(outputs) < len(sources):
@@ -115,6 +133,20 @@ class Validator:
             outputs += joined
             count(len(some))
             if enough:
+                break
+        return outputs
+
+    def _same_outputs(
+        self, predictor: Predictor, sources: list[Line], count: Count
+    ) -> Generator[None, bool, list[str]]:
+        """Of a model that is sharded: all processes translate the same lines, step by step, since
+        each step needs the weights of all of them."""
+        outputs: list[str] = []
+        while len(outputs) < len(sources):
+            some = sources[len(outputs) :][:LINES_AT_ONCE]
+            outputs += predictor(some)
+            count(len(some))
+            if (yield):
                 break
         return outputs
 

@@ -42,7 +42,7 @@ class Search(Settings, ABC):
     draws: ClassVar[bool] = False
     """Whether it draws at random, so that its result depends on how lines are batched."""
 
-    best: int = Field(default=1, ge=1, description="Size of the n-best list.")
+    best: int = Field(default=1, le=1_024, ge=1, description="Size of the n-best list.")
     max_length_ratio: float = Field(
         default=2.0, gt=0, le=1000, description="Most target pieces per source piece."
     )

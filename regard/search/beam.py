@@ -31,6 +31,7 @@ class Beam(Search):
     finished: Optional[int] = Field(
         default=None,
         ge=1,
+        le=1_000_000,
         description="Stop after this many finished hypotheses; null: the beam size.",
     )
     length_penalty: float = Field(
@@ -55,8 +56,7 @@ class Beam(Search):
         while len(live.sentences):
             scores, state = step(live.last(), state)
             state, live = self._extend(scores, state, live, done)
-            if self._observer is not None:
-                self._observer(live.tokens, live.totals)
+            self.report(live.tokens, live.totals)
             state, live = self._drop_finished(state, live)
         return [
             sorted(each, key=lambda found: -found.score)[: self.best] or [NOTHING_FOUND]
@@ -89,6 +89,11 @@ class Beam(Search):
         observed = self.all_found()
         observed._observer = observer
         return observed
+
+    def report(self, tokens: Tensor, totals: Tensor) -> None:
+        """Tell the observer, if there is one, who may end the search by an error."""
+        if self._observer is not None:
+            self._observer(tokens, totals)
 
     def _extend(
         self, scores: Tensor, state: State, live: _Live, done: list[list[Hypothesis]]

@@ -10,6 +10,7 @@ import torch
 from pydantic import Field
 from torch import Tensor
 
+from regard.config import MAX_COUNT
 from regard.data.batch import BOS, EOS, Padded
 from regard.nn.state import State
 from regard.search.base import Hypothesis, Search, Step, forced_tokens, rule_out
@@ -23,10 +24,13 @@ class Sample(Search):
 
     best: int = Field(default=1, ge=1, le=1024, description="Targets drawn per sentence.")
     temperature: float = Field(
-        default=1.0, gt=0, description="Above 1 flattens the distribution, below 1 sharpens it."
+        default=1.0,
+        ge=1e-3,
+        le=1e3,
+        description="Above 1 flattens the distribution, below 1 sharpens it.",
     )
     top_k: int = Field(
-        default=0, ge=0, description="Sample from the k most probable tokens; 0: all."
+        default=0, le=MAX_COUNT, ge=0, description="Sample from the k most probable tokens; 0: all."
     )
     top_p: float = Field(
         default=1.0,
@@ -34,7 +38,7 @@ class Sample(Search):
         le=1,
         description="Sample from the smallest set of tokens with this probability.",
     )
-    seed: int = Field(default=1, description="Seed of the draws.")
+    seed: int = Field(default=1, ge=0, lt=2**63, description="Seed of the draws.")
 
     @torch.inference_mode()
     def find(

@@ -44,7 +44,7 @@ MINIATURES = [
 ]
 COMBINATIONS = list(combinations())
 # two mixers compare no positions, and trees need full attention
-assert len(COMBINATIONS) == 7 * 5 - 3 * 2 - 4
+assert len(COMBINATIONS) == 9 * 5 - 3 * 2 - 4
 
 ALL = [*MINIATURES, *COMBINATIONS]
 AUTOREGRESSIVE = [

@@ -16,7 +16,7 @@ from regard.models.base import Family, Model, Writes
 from regard.models.example import EXAMPLE_SIZES
 from regard.models.weights import collect, install
 from regard.nn.embedding import Tying
-from regard.nn.fast.prepare import prepare_for_search
+from regard.nn.fast.prepare import prepare_for_search, quantize
 from regard.nn.probe import capture, watched
 from regard.search.beam import Beam
 
@@ -126,6 +126,15 @@ def test_a_model_prepared_for_search_gives_the_same_probabilities(
         strict=True,
     ):
         assert mine[0].tokens == theirs[0].tokens
+
+
+@torch.no_grad()
+def test_a_model_with_eight_bit_weights_gives_nearly_the_same_probabilities(
+    model: Model, batch: Batch
+) -> None:
+    found = quantize(model).log_probabilities(batch)
+    expected = model.log_probabilities(batch)
+    torch.testing.assert_close(found.mean(), expected.mean(), rtol=0.1, atol=0.1)
 
 
 @torch.no_grad()

@@ -16,7 +16,8 @@ from toy import heads_of_words
 
 from regard.config import check
 from regard.corpora import grammar
-from regard.data.annotations import INSIDE_WORD, ROOT, DependencyTree, whole
+from regard.data.annotation import whole
+from regard.data.annotations import INSIDE_WORD, ROOT, DependencyTree
 from regard.data.batch import EOS, UNKNOWN, Batch, Padded, Row
 from regard.data.corpus import Pairs, annotate
 from regard.data.encoding import encode_words

@@ -174,7 +174,6 @@ def tarred() -> bytes:
         (b"%PDF-1.7\n%\xe2\xe3", "a PDF document"),
         (b"{\\rtf1\\ansi", "an RTF document"),
         (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(8), "an old Office document"),
-        (b"PAR1\x15\x04\x15\x10", "a Parquet file: export it"),
         (b"SQLite format 3\x00\x10", "an SQLite database"),
         (b"\x89PNG\r\n\x1a\n", "a picture"),
         ("hello\nyou\n".encode("utf-16"), "UTF-16 text: convert it to UTF-8"),
@@ -203,6 +202,14 @@ def test_text_that_begins_like_something_else_is_text(text: str, tmp_path: Path)
 def test_a_compressed_stream_is_called_by_its_name(kind: str) -> None:
     with pytest.raises(UsageError, match=f"stdin is compressed with {kind} here: decompress"):
         list(read_plain(io.BytesIO(KINDS[kind](b"one\n"))))
+
+
+def test_a_compressed_stream_with_cr_in_it_is_not_taken_for_text_of_an_old_macintosh() -> None:
+    packed = gzip.compress(b"one", mtime=0x0D0D0D0D)  # the time is four CR in the header
+    assert b"\r\r\r\r" in packed
+    assert b"\n" not in packed
+    with pytest.raises(UsageError, match="stdin is compressed with gzip here: decompress"):
+        list(read_plain(io.BytesIO(packed)))
 
 
 @pytest.mark.parametrize("text", [b"one\rtwo\rthree", b"one\rtwo\rthree\r", b"word\r" * 200_000])

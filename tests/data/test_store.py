@@ -22,6 +22,7 @@ from hypothesis import strategies as st
 from regard.config import check
 from regard.data.batch import EOS, PAD, Batch
 from regard.data.line import Line, Pair
+from regard.data.ragged import Indices
 from regard.data.store import Batches, BatchSettings, Offset, Ragged, Store, by_length
 from regard.data.tokenizer import TokenizerSettings, Words
 from regard.data.tokenizers import Tokenizers
@@ -182,6 +183,7 @@ def test_a_killed_write_leaves_nothing_that_opens(tmp_path: Path) -> None:
 import os
 from pathlib import Path
 from regard.data.line import Line, Pair
+from regard.data.ragged import Indices
 from regard.data.store import Store
 from regard.data.tokenizers import Tokenizers
 from regard.data.tokenizer import Words
@@ -260,6 +262,32 @@ def test_each_side_keeps_to_the_budget(store: Store) -> None:
         batch.target.values.numel() for batch, _ in batches
     )
     assert fill > 0.8
+
+
+@pytest.mark.parametrize("sampling", [0.0, 0.2])
+def test_processes_share_each_batch_and_read_their_own_rows_alone(
+    sampling: float, store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read: list[int] = []
+    gather = Ragged.gather
+
+    def counted(ragged: Ragged, rows: Indices) -> Ragged:
+        read.append(len(rows))
+        return gather(ragged, rows)
+
+    monkeypatch.setattr(Ragged, "gather", counted)
+    batches = Batches(store, BatchSettings(tokens=60, window=150), SIDES, 1, sampling)
+    whole = an_epoch(batches)
+    read.clear()
+    for rank in range(3):
+        shares = batches.shares(Offset(), rank, 3)
+        for (batch, offset), share in zip(whole, shares, strict=False):
+            own = batch.rows(rank, None, 3)
+            assert (share.tokens, share.offset) == (batch.tokens, offset)
+            assert same(share.batch, own)
+            assert share.batch.source.values.dtype == own.source.values.dtype
+    assert sum(read) == 2 * len(store)  # source and target, by the three processes together
+    assert any(len(batch) < 3 for batch, _ in whole)  # so some process has no row of it
 
 
 def test_a_row_longer_than_the_budget_is_a_batch_of_its_own(store: Store) -> None:

@@ -12,17 +12,18 @@ import pytest
 import torch
 
 from regard.config import check
+from regard.data.annotation import Annotation, Values, Words, whole
 from regard.data.annotations import (
     ANNOTATIONS,
-    Annotation,
+    LETTER_CODES,
+    LETTER_COUNT,
     DependencyTree,
     Kinds,
+    Letters,
     Numbers,
     SentenceIndex,
-    Values,
     WordIndex,
-    Words,
-    whole,
+    spell,
 )
 from regard.data.batch import EOS, UNKNOWN, Padded, Row
 from regard.data.corpus import Task
@@ -30,7 +31,7 @@ from regard.data.encoding import LineEncoder
 from regard.data.line import Line, Pair
 from regard.data.parallel import Parallel
 from regard.data.store import Batches, BatchSettings, Offset, Store, by_length
-from regard.data.tokenizer import Indices, NumberWords, TokenizerSettings
+from regard.data.tokenizer import Characters, Indices, NumberWords, TokenizerSettings
 from regard.data.tokenizer import Words as WordTokenizer
 from regard.data.tokenizers import Tokenizers
 from regard.errors import UsageError
@@ -118,6 +119,28 @@ def test_numbers_go_through_store_and_batches(tmp_path: Path) -> None:
             rest.remove(match)
         assert batch.target.values.tolist() == [[4, EOS]] * 3
     assert batch.rows(0, 1).source.annotations["numbers"].dim() == 3
+
+
+def test_every_piece_has_the_letters_of_its_word(tmp_path: Path) -> None:
+    both = Tokenizers(Characters(list("abc ")), LETTERS)
+    pairs = [Pair(n, Line(line), Line("a")) for n, line in enumerate(["ab c", ""], 1)]
+    store = Store.write(tmp_path, pairs[:1], both, 9, annotations=(Letters(),))
+    found = next(by_length(store, 50)).source.annotations["letters"]
+    assert found.shape[-1] == LETTER_COUNT
+    ab, c = spell("ab"), spell("c")
+    assert found[0, :-1].tolist() == [ab, ab, c, c]  # a space belongs to the word after it
+    assert not found[0, -1].any()  # EOS
+    (nothing,) = LineEncoder(both.source, (Letters(),)).encode([Line("")])
+    assert nothing.annotations["letters"].shape == (0, LETTER_COUNT)
+
+
+def test_of_a_long_word_the_first_and_the_last_letters_are_kept() -> None:
+    code = {letter: spell(letter)[1] for letter in "internationalisation"}
+    kept = spell("internationalisation")
+    assert kept == [1, *map(code.get, "interna"), *map(code.get, "isation"), 1]
+    assert spell("a") == [1, code["a"], 1, *[0] * (LETTER_COUNT - 3)]
+    assert spell("A")[1] != code["a"]
+    assert 1 < max(spell(chr(0x10FFFF))) < LETTER_CODES
 
 
 @pytest.mark.parametrize(

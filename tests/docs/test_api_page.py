@@ -6,6 +6,8 @@ import gzip
 import inspect
 import re
 from pathlib import Path
+from socket import socket
+from typing import Optional
 
 import pytest
 from fences import DOCS
@@ -14,6 +16,7 @@ from test_commands import run_python
 import regard
 from regard import Parallel
 from regard.corpora import grammar
+from regard.serving.server import Server
 
 SECTIONS = re.findall(
     r"^## `(\w+)`\n\n```python\n(.*?)^```$(.*?)(?=^## |\Z)",
@@ -45,6 +48,16 @@ def test_every_section_has_a_signature_and_an_example() -> None:
 def test_signatures(name: str, signature: str) -> None:
     assert signature.startswith(f"{name}(")
     assert shown_parameters(signature) == list(inspect.signature(getattr(regard, name)).parameters)
+
+
+start = Server.startup
+
+
+async def start_and_stop(server: Server, sockets: Optional[list[socket]] = None) -> None:
+    """A server that would otherwise run for ever."""
+    await start(server, sockets)
+    assert server.started
+    server.stop()
 
 
 def test_the_examples_run(
@@ -81,6 +94,7 @@ def test_the_examples_run(
     examples = [
         text for _, _, rest in SECTIONS for text in re.findall(r"```python\n(.*?)```", rest, re.S)
     ]
+    monkeypatch.setattr(Server, "startup", start_and_stop)
     run_python("\n".join(examples))
     assert (tmp_path / "look.html").exists()
     assert (tmp_path / "ladders" / "en-de" / "ladder.md").exists()

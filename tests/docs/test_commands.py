@@ -26,6 +26,7 @@ SMALLER = (
     (r"--minutes \S+", "--steps 3"),
     (r"--steps \d+", "--steps 3"),
     (r"\bminutes=\d+", "steps=3"),
+    (r"\bport=\d+", "port=0"),
     (r"corpus grammar --pairs \d+", "corpus grammar --pairs 1000"),
     (r"\.venv/bin/", ""),
 )

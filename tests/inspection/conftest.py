@@ -1,12 +1,8 @@
-"""Runs to look into, and a browser to look with."""
+"""Runs to look into."""
 
 from __future__ import annotations
 
-import os
-import shutil
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 from toy import ABLE, SMALL, parallel, turned, write_corpus, write_lines
@@ -82,29 +78,3 @@ def trees(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "tiny", run=folder / "run", steps=20, settings=settings, quiet=True, **parallel(files)
     )
     return folder
-
-
-@pytest.fixture(scope="session")
-def browser() -> Iterator[Any]:
-    """A real Chromium without a window."""
-    program, driver = shutil.which("chromium"), shutil.which("chromedriver")
-    if program is None or driver is None:
-        if os.environ.get("CI"):
-            pytest.fail("CI must try pages in a browser: install chromium and chromium-driver")
-        pytest.skip("no chromium and chromedriver here: pages are not tried in a browser")
-    from selenium import webdriver
-
-    options = webdriver.ChromeOptions()
-    options.binary_location = program
-    for argument in (
-        "--headless=new",
-        "--no-sandbox",
-        "--disable-gpu",
-        "--disable-dev-shm-usage",
-        "--window-size=1200,900",
-    ):
-        options.add_argument(argument)
-    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
-    found = webdriver.Chrome(options=options, service=webdriver.ChromeService(driver))
-    yield found
-    found.quit()

@@ -33,7 +33,7 @@ MIN_DISTANCE = 15.0
 
 def palettes() -> list[NDArray[Any]]:
     """The six colours of the light and of the dark theme."""
-    text = files("regard.inspection").joinpath("static/look.css").read_text(encoding="utf-8")
+    text = files("regard.inspection").joinpath("static/base.css").read_text(encoding="utf-8")
     found = re.findall(r"--head-\d: (\d+), (\d+), (\d+);", text)
     assert len(found) == 12
     return [np.array(found[start : start + 6], dtype=float) for start in (0, 6)]

@@ -274,7 +274,10 @@ def test_observing_a_search_changes_nothing() -> None:
     assert seen == list(range(2, len(seen) + 2))
 
 
-@pytest.mark.parametrize("position", ["sinusoidal", "learned", "rotary", "alibi", "shaw", "none"])
+POSITIONS = ["sinusoidal", "learned", "index", "concatenated", "rotary", "alibi", "shaw", "none"]
+
+
+@pytest.mark.parametrize("position", POSITIONS)
 def test_positions_have_a_picture(position: str) -> None:
     config = SMALL.changed(position=position)
     found = look(untrained(config), TEXT).positions

@@ -55,6 +55,35 @@ def test_a_path_and_its_grey_values_are_read_the_same(folder: Path) -> None:
     assert one == other
 
 
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (
+            ("translate", "run", "--input", "first", "--shortlist", "5"),
+            "A shortlist follows from the words of the source",
+        ),
+        (
+            ("translate", "run", "--input", "first", "--alignments", "links"),
+            "reads and writes text aligns words",
+        ),
+        (("align", "run", "--source", "first", "--target", "first"), "reads and writes text"),
+        (("serve", "run:en:de"), "does not translate text"),
+    ],
+)
+def test_patches_are_not_words(
+    arguments: tuple[str, ...],
+    said: str,
+    folder: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.chdir(folder)
+    (folder / "first").write_text("first.png\n")
+    assert main(arguments) == 2
+    assert said in capsys.readouterr().err
+    assert not (folder / "links").exists()
+
+
 def test_look_lays_attention_over_the_picture(browser: Any, folder: Path, tmp_path: Path) -> None:
     picture = str(folder / "first.png")
     found = regard.look(regard.load(folder / "run"), picture, target="AB")

@@ -22,9 +22,12 @@ def neighbours(draw: random.Random) -> Pair:
 
 
 def majority(draw: random.Random) -> Pair:
-    """Whether a line has more of x or of y, with a space in the label."""
-    row = [draw.choice("xy") for _ in range(draw.choice((3, 5, 7, 9)))]
-    return " ".join(row), f"more {max('xy', key=row.count)}"
+    """Which of three letters a line has most of, with a space in the label."""
+    while True:
+        row = [draw.choice("xyz") for _ in range(draw.randint(3, 9))]
+        *_, second, most = sorted("xyz", key=row.count)
+        if row.count(most) > row.count(second):
+            return " ".join(row), f"more {most}"
 
 
 def marked(draw: random.Random) -> Pair:
@@ -60,7 +63,10 @@ ATTENTION = ["model.layers=2", "model.width=32", "model.inner=64", "model.token_
 CASES = [
     ("tagger", neighbours, ATTENTION),
     ("tagger_conv", neighbours, ["model.layers=1", *ATTENTION[1:]]),
-    ("tagger_rnn", neighbours, ["model.width=32", "model.layers=1"]),
+    (
+        *("tagger_rnn", neighbours),
+        ["model.width=64", "model.letters=16", "model.layers=1", "model.token_dropout=0"],
+    ),
     ("classifier", majority, ATTENTION),
     ("hierarchical", marked, ["model.width=32", "model.token_dropout=0", "batch.tokens=2048"]),
     ("entity", story, ["model.width=64", "model.slots=12"]),

@@ -7,8 +7,11 @@ from itertools import product
 import pytest
 import torch
 
-from regard.data.annotations import whole
+from regard.data.annotation import whole
 from regard.data.batch import UNKNOWN, Batch, Padded, Row
+from regard.data.encoding import LineEncoder
+from regard.data.line import Line
+from regard.data.tokenizer import Words
 from regard.errors import UsageError
 from regard.models.entity import EntityConfig
 from regard.models.hierarchical import HierarchicalConfig, SentenceLayout
@@ -68,6 +71,28 @@ def test_sentences_are_regrouped_and_put_back() -> None:
 
 
 @torch.no_grad()
+def test_groups_hold_each_sentence_once_and_little_padding() -> None:
+    lengths = (40, 3, 1, 19, 20, 2, 9)
+    layout = SentenceLayout.of(Padded.of_rows([sentences(*lengths)]))
+    found = {int(row): longest for rows, longest in layout.groups() for row in rows}
+    assert sorted(found) == list(range(len(lengths)))
+    assert all(length <= found[row] <= 2 * length for row, length in enumerate(lengths))
+
+
+def test_unknown_words_differ_by_their_letters() -> None:
+    def scores(letters: int) -> torch.Tensor:
+        torch.manual_seed(1)
+        config = TaggerConfig(cell="lstm", layers=1, width=16, dropout=0.0, letters=letters)
+        words = LineEncoder(Words(["the"]), config.annotations)
+        source = Padded.of_rows(words.encode([Line("the walked"), Line("the walking")]))
+        target = Padded.of_rows([Row([4, 5]), Row([4, 5])])
+        return config.build(5, 7).eval().choices(Batch(source, target))[:, 1]
+
+    plain, spelled = scores(0), scores(8)
+    assert torch.equal(plain[0], plain[1])
+    assert not torch.allclose(spelled[0], spelled[1])
+
+
 def test_both_attentions_of_a_document_can_be_watched() -> None:
     torch.manual_seed(1)
     model = HierarchicalConfig(width=8, dropout=0.0).build(20, 8).eval()

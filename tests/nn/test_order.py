@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 import torch
 
-from regard.data.annotations import ROOT, whole
+from regard.data.annotation import whole
+from regard.data.annotations import ROOT
 from regard.data.batch import Padded, Row
 from regard.errors import RegardError
 from regard.models.transformer import TransformerConfig

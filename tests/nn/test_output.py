@@ -44,21 +44,42 @@ def test_loss_and_gradients_are_those_of_cross_entropy(
     )
 
 
+@pytest.mark.parametrize("biased", [False, True])
 @pytest.mark.parametrize("smoothing", [0.0, 0.1])
 def test_the_chunked_loss_is_the_plain_one(
-    smoothing: float, monkeypatch: pytest.MonkeyPatch
+    smoothing: float, biased: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(chunked, "CHUNK_MIN_ROWS", 7)
     monkeypatch.setattr(chunked, "CHUNK_SCORES", 1)
     torch.manual_seed(2)
     hidden = torch.randn(30, 6, requires_grad=True)
     weight, target = torch.randn(40, 6, requires_grad=True), torch.randint(0, 40, (30,))
-    found, plain = (make(hidden, weight, target, smoothing) for make in (chunked_loss, plain_loss))
+    bias = torch.randn(40, requires_grad=True) if biased else None
+    given = hidden, weight, target, smoothing, bias
+    found, plain = (make(*given) for make in (chunked_loss, plain_loss))
     torch.testing.assert_close(found, plain)
+    learned = [hidden, weight, *([] if bias is None else [bias])]
     torch.testing.assert_close(
-        torch.autograd.grad(found[0], [hidden, weight]),
-        torch.autograd.grad(plain[0], [hidden, weight]),
+        torch.autograd.grad(found[0], learned), torch.autograd.grad(plain[0], learned)
     )
+
+
+def test_a_bias_is_part_of_every_product() -> None:
+    torch.manual_seed(2)
+    bias = torch.nn.Parameter(torch.randn(31))
+    projection = Projection(torch.nn.Parameter(torch.randn(40, 16)), 0.1, 31, bias)
+    hidden, state = torch.randn(2, 3, 16), State((), ())
+    expected = (hidden @ projection.weight[:31].t() + bias).detach()
+    chosen = torch.tensor([0, 1, 2, 3, 17, 30])
+    for made, allowed in (
+        (projection, 1e-5),
+        (projection.for_search(), 1e-5),
+        (projection.quantized(), 0.3),
+    ):
+        near = {"atol": allowed, "rtol": 0.0}
+        torch.testing.assert_close(made.scores(hidden, state), expected, **near)
+        narrowed = made.narrow(chosen)
+        torch.testing.assert_close(narrowed.scores(hidden, state), expected[..., chosen], **near)
 
 
 def test_an_output_without_a_shortlist_says_so() -> None:

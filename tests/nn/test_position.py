@@ -52,7 +52,10 @@ def test_without_positions_attention_has_no_order(mixer: str) -> None:
     torch.testing.assert_close(turned, encode(model, ROW)[ORDER], rtol=1e-5, atol=1e-5)
 
 
-@pytest.mark.parametrize("position", ["sinusoidal", "learned", "rotary", "shaw", "alibi"])
+SEEN = ["sinusoidal", "learned", "index", "concatenated", "rotary", "shaw", "alibi"]
+
+
+@pytest.mark.parametrize("position", SEEN)
 def test_with_positions_it_has(position: PositionKind) -> None:
     model = build(position)
     turned = encode(model, [ROW[place] for place in ORDER])
@@ -114,8 +117,28 @@ def test_only_some_kinds_are_added() -> None:
     x = torch.randn(1, 3, 16)
     for kind in ("rotary", "shaw", "alibi", "none"):
         assert torch.equal(input_position(kind, 16, 9).add(x, 0), x)
-    for kind in ("sinusoidal", "learned"):
+    for kind in ("sinusoidal", "learned", "index", "concatenated"):
         assert not torch.equal(input_position(kind, 16, 9).add(x, 0), x)
+
+
+def test_the_plain_index_grows_along_one_direction() -> None:
+    position = input_position("index", 16, 9)
+    (added,) = position.add(torch.zeros(1, 40, 16), 3)
+    torch.testing.assert_close(added, torch.arange(3.0, 43.0)[:, None] * added[7] / 10)
+    assert added.abs().sum()
+
+
+def test_concatenated_positions_are_sinusoids_beside_the_words() -> None:
+    x = torch.randn(2, 5, 16)
+    placed = input_position("concatenated", 16, 9).add(x, 4)
+    assert torch.equal(placed[..., :8], x[..., :8])
+    sinusoids = input_position("sinusoidal", 8, 9).add(torch.zeros(2, 5, 8), 4)
+    assert torch.equal(placed[..., 8:], sinusoids)
+
+
+def test_concatenated_positions_need_whole_pairs_of_columns() -> None:
+    with pytest.raises(ValueError, match="a width that is a multiple of 4"):
+        TransformerConfig(width=18, heads=2, position="concatenated")
 
 
 def test_a_config_of_before_there_were_mixers_loads() -> None:

@@ -8,7 +8,8 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from regard.data.annotations import ROOT, whole
+from regard.data.annotation import whole
+from regard.data.annotations import ROOT
 from regard.data.batch import Batch, Padded, Row
 from regard.models.base import EncoderDecoder
 from regard.models.ensemble import EnsembleConfig

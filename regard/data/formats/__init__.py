@@ -10,6 +10,7 @@ from typing import Optional
 from regard.data.formats.base import Columns, Format, Record
 from regard.data.formats.delimited import Csv, Tsv
 from regard.data.formats.json_lines import JsonLines
+from regard.data.formats.parquet import MAGIC, Parquet
 from regard.data.formats.tmx import Tmx
 from regard.data.formats.xliff import Xliff
 from regard.data.packaging import START, as_ascii, refuse_other
@@ -30,6 +31,8 @@ _SUFFIXES: dict[str, type[Format]] = {
     ".sdlxliff": Xliff,
     ".mxliff": Xliff,
     ".mqxliff": Xliff,
+    ".parquet": Parquet,
+    ".pq": Parquet,
 }
 _XML = re.compile(r"\s*<(?:\?xml|!DOCTYPE\s+(?:tmx|xliff)|(?:\w+:)?(?:tmx|xliff)[\s>])")
 _ROOT = re.compile(r"<(?:\w+:)?(tmx|xliff)[\s>]")
@@ -41,13 +44,16 @@ def records(reading: Reading, columns: Optional[Columns]) -> Iterator[Record]:
     with reading.opened() as stream:
         start = stream.peek(1)[:START]
         found = _find(reading.path, as_ascii(start))
-        if not _XML.match(as_ascii(start)):  # XML may be UTF-16
+        if found is not Parquet and not _XML.match(as_ascii(start)):  # XML may be UTF-16
             refuse_other(start, str(reading.path))
         yield from found(reading, columns).records(stream)
 
 
 def _find(path: Path, start: str) -> type[Format]:
-    """XML is known by how it begins; else the suffix counts, then how an object begins."""
+    """XML and Parquet are known by how they begin; else the suffix counts, then how an object
+    begins."""
+    if start.startswith(MAGIC):
+        return Parquet
     suffixes = [suffix for suffix in path.suffixes if suffix.lower() not in _COMPRESSED]
     named = _SUFFIXES.get(suffixes[-1].lower()) if suffixes else None
     if _XML.match(start):

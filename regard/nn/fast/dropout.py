@@ -1,7 +1,8 @@
 """Dropout masks at an eighth of the usual random numbers: eight-bit thresholds on 64-bit integers.
 
 Drawing one Bernoulli number per element costs a quarter of a training step of a small Transformer
-on a CPU; here one 64-bit integer serves eight elements. Other devices draw their own way.
+on a CPU; here one 64-bit integer serves eight elements. Other devices, and other types
+than float32, draw their own way.
 """
 
 from __future__ import annotations
@@ -22,19 +23,19 @@ def plain_dropout(x: Tensor, threshold: int) -> Tensor:
 
 def drop(x: Tensor, threshold: int) -> Tensor:
     """The same by eight-bit thresholds."""
-    return _Drop.apply(x, threshold) if _on_cpu(x) else plain_dropout(x, threshold)
+    return _Drop.apply(x, threshold) if _served(x) else plain_dropout(x, threshold)
 
 
 def add_dropped(x: Tensor, y: Tensor, threshold: int) -> Tensor:
     """x + dropout(y)."""
-    if not _on_cpu(y):
+    if not (_served(x) and _served(y)):
         return x + plain_dropout(y, threshold)
     return _AddDropped.apply(x, y, threshold)
 
 
 def drop_vectors(x: Tensor, threshold: int) -> Tensor:
     """x (B, T, D) with whole vectors zeroed."""
-    if not _on_cpu(x):
+    if not _served(x):
         return x * plain_dropout(x.new_ones(x.shape[:2]), threshold)[:, :, None]
     return x * draw_mask(x.shape[:2], threshold)[:, :, None]
 
@@ -76,5 +77,5 @@ class _AddDropped(torch.autograd.Function):
         return gradients[0], gradients[0] * mask, None
 
 
-def _on_cpu(x: Tensor) -> bool:
-    return x.device.type == "cpu"
+def _served(x: Tensor) -> bool:
+    return x.device.type == "cpu" and x.dtype is torch.float32

@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 
 from regard.nn.fast.loss import CHUNK_MIN_ROWS, CHUNK_SCORES
+from regard.nn.fast.precision import exactly, product_type, widened
 from regard.nn.fast.products import pack, times
 
 
@@ -41,8 +42,13 @@ def chunked_mixture_loss(
     generate: Tensor,
     copied: Tensor,
 ) -> tuple[Tensor, Tensor]:
-    """The same, a chunk of tokens at a time."""
-    total, nll = _ChunkedMixture.apply(hidden, weight, target, smoothing, generate, copied)
+    """The same, a chunk of tokens at a time; in mixed precision as `chunked_loss`."""
+    kind = product_type(hidden)
+    with exactly(hidden):
+        total, nll = _ChunkedMixture.apply(
+            *(widened(hidden), weight, target, smoothing),
+            *(widened(generate), widened(copied), kind),
+        )
     return total, nll
 
 
@@ -59,18 +65,20 @@ class _ChunkedMixture(torch.autograd.Function):
         smoothing: float,
         generate: Tensor,
         copied: Tensor,
+        kind: torch.dtype,
     ) -> tuple[Tensor, Tensor]:
-        """hidden (N, D), weight (V, D), target, generate and copied (N,)."""
+        """hidden (N, D), weight (V, D), target, generate and copied (N,); products are of this
+        kind."""
         choices, width = weight.shape
-        by_choice, by_column = pack(weight), pack(weight.t())
+        by_choice, by_column = pack(weight.to(kind)), pack(weight.t().to(kind))
         hidden_grad, weight_grad = torch.empty_like(hidden), weight.new_zeros(width, choices)
         nll, share = torch.empty_like(copied), torch.empty_like(copied)
         spread = nll.new_zeros(())  # -log softmax(W h), its mean over the choices, summed
         rows = max(CHUNK_MIN_ROWS, CHUNK_SCORES // choices)
         for start in range(0, len(target), rows):
             chunk = slice(start, start + rows)
-            part, right = hidden[chunk], target[chunk, None]
-            logs = times(part, by_choice).log_softmax(dim=1)
+            part, right = hidden[chunk].to(kind), target[chunk, None]
+            logs = widened(times(part, by_choice)).log_softmax(dim=1)
             spread -= logs.sum() / choices
             generated = generate[chunk] + logs.gather(1, right)[:, 0]
             nll[chunk] = -torch.logaddexp(generated, copied[chunk])
@@ -79,15 +87,16 @@ class _ChunkedMixture(torch.autograd.Function):
                 known = (1 - smoothing) * share[chunk, None]
                 grad = logs.exp_().mul_(known + smoothing).sub_(smoothing / choices)
                 grad.scatter_add_(1, right, -known)
-                hidden_grad[chunk] = times(grad, by_column)
-                weight_grad += times(part.t(), grad.t())
+                rounded = grad.to(kind)
+                hidden_grad[chunk] = times(rounded, by_column)
+                weight_grad += times(part.t(), rounded.t())
         ctx.smoothing = smoothing
         ctx.save_for_backward(hidden_grad, weight_grad.t().contiguous(), share)
         ctx.mark_non_differentiable(nll)
         return (1 - smoothing) * nll.sum() + smoothing * spread, nll
 
     @staticmethod
-    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, Tensor, None, None, Tensor, Tensor]:
+    def backward(ctx: Any, *gradients: Tensor) -> tuple[Any, ...]:
         hidden_grad, weight_grad, share = ctx.saved_tensors
         scale = gradients[0]
         known = scale * (ctx.smoothing - 1)
@@ -98,4 +107,5 @@ class _ChunkedMixture(torch.autograd.Function):
             None,
             known * share,
             known * (1 - share),
+            None,
         )

@@ -9,6 +9,8 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
+from regard.nn.fast.precision import is_mixed
+
 ONEDNN_MIN_PRODUCT = 80_000_000
 """Products with at least this many multiplications amortise oneDNN's per-shape planning."""
 
@@ -60,7 +62,7 @@ def affine(x: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
     oneDNN; frozen ones meet other shapes at each step of search.
     """
     large = weight.requires_grad and x.numel() * len(weight) >= ONEDNN_MIN_PRODUCT
-    if large and _served(x):
+    if large and _served(x) and not is_mixed(x):
         return _Affine.apply(x, weight, bias)
     return functional.linear(x, weight, bias)
 

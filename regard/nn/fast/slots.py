@@ -8,6 +8,8 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
+from regard.nn.fast.precision import exactly, widened
+
 NORM_EPSILON = 1e-6
 
 
@@ -45,7 +47,9 @@ def read(
     has sentences for, and little is kept for the backward pass. The gates have no gradient."""
     order = counts.argsort(descending=True, stable=True)
     rows = (counts[order, None] > torch.arange(sentences.shape[1], device=counts.device)).sum(dim=0)
-    memory, gates = _Read.apply(sentences[order], entered[order], rows.tolist(), *weights)
+    given = (widened(sentences[order]), widened(entered[order]), rows.tolist())
+    with exactly(sentences):  # many small products, each read by the next: nothing to gain
+        memory, gates = _Read.apply(*given, *map(widened, weights))
     back = order.argsort()
     return memory[back], gates[back]
 
