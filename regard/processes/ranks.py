@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import timedelta
+from importlib import import_module
 from pathlib import Path
 from types import TracebackType
 from typing import Optional
@@ -71,6 +72,7 @@ class Ranks:
         local_size = int(environment.get("LOCAL_WORLD_SIZE", size))
         if distributed.is_initialized():
             return Ranks(distributed.get_rank(), size, local_size)
+        _import_collectives()
         rank = int(environment["RANK"])
         file = environment.get(RENDEZVOUS_FILE)
         if local_size < size:
@@ -167,6 +169,16 @@ class Ranks:
         if self.size > 1:
             with _errors_as_peer_lost():
                 distributed.barrier()
+
+
+def _import_collectives() -> None:
+    """Import what would otherwise keep the group alive.
+
+    The functions of this module have the group of the moment of their import as a default argument,
+    and optimisers import it. Gloo's threads would then outlive the group, and one that lets go of a
+    tensor while Python shuts down aborts the process (seen with torch 2.13).
+    """
+    import_module("torch.distributed.nn.functional")
 
 
 def backend(device: torch.device) -> str:

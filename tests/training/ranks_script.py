@@ -1,4 +1,7 @@
-"""Run by torchrun: `regard train`, of which the first process keeps the first gradients."""
+"""Run by torchrun: `regard train`, of which the first process keeps the first gradients.
+
+At the end it names its threads, where the system lists them.
+"""
 
 from __future__ import annotations
 
@@ -21,5 +24,13 @@ def keep_first(optimizer: torch.optim.Optimizer, arguments: Any, options: Any) -
         safetensors.torch.save_file({str(i): p.grad for i, p in enumerate(parameters)}, path)
 
 
+def print_threads() -> None:
+    names = [path.read_text().strip() for path in Path("/proc/self/task").glob("*/comm")]
+    print("threads at the end:", *sorted(names), flush=True)
+
+
 register_optimizer_step_pre_hook(keep_first)
-sys.exit(main())
+try:
+    sys.exit(main())
+finally:
+    print_threads()

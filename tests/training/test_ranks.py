@@ -25,7 +25,9 @@ def optimizer(request: pytest.FixtureRequest) -> str:
 def two(tmp_path_factory: pytest.TempPathFactory, corpus: Corpus, optimizer: str) -> Path:
     """An undisturbed run of two processes."""
     run = tmp_path_factory.mktemp("ranks") / "two"
-    finish(launch(run, corpus, 2, optimizer))
+    said = finish(launch(run, corpus, 2, optimizer))
+    assert said.count("threads at the end:") == 2
+    assert "gloo" not in said, "threads of the group outlive it, and abort the process now and then"
     return run
 
 
