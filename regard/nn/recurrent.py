@@ -139,6 +139,10 @@ class LSTMCell(Cell):
         return o.sigmoid() * c.tanh(), c
 
     def run(self, x: Tensor, state: CellState) -> tuple[Tensor, CellState]:
+        if x.device.type == "cpu" and torch.is_autocast_enabled("cpu"):
+            # oneDNN has no LSTM in bfloat16 for processors without AVX-512.
+            with torch.autocast("cpu", enabled=False):
+                return self.run(x.float(), tuple(each.float() for each in state))
         before = [tensor[None] for tensor in state]
         output, h, c = torch.lstm(
             x, before, self._weights(), True, 1, 0.0, self.training, False, True
