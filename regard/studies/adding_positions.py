@@ -18,7 +18,7 @@ from regard.runs.folder import Run
 from regard.runs.load import build_model
 from regard.studies.ablation import Ablation, ablate
 from regard.studies.base import Check, Finding, Number, Study, above, below, difference, mean
-from regard.studies.grammar_task import WORDS, GrammarTask
+from regard.studies.grammar_task import GrammarTask
 from regard.studies.laboratory import Laboratory
 
 WIDTHS = (64, 128)
@@ -42,10 +42,10 @@ def concatenated(width: int) -> str:
 
 
 VARIANTS = {
-    added(HALF): WORDS,
-    concatenated(HALF): (*WORDS, "model.position=concatenated"),
-    added(WHOLE): (*WORDS, f"model.width={WHOLE}"),
-    concatenated(WHOLE): (*WORDS, f"model.width={WHOLE}", "model.position=concatenated"),
+    added(HALF): (),
+    concatenated(HALF): ("model.position=concatenated",),
+    added(WHOLE): (f"model.width={WHOLE}",),
+    concatenated(WHOLE): (f"model.width={WHOLE}", "model.position=concatenated"),
 }
 
 

@@ -13,7 +13,7 @@ from regard.inspection.alignment import AttentionHeads
 from regard.metrics.alignment import Gold, Links, error_rate
 from regard.predict import Predictor
 from regard.studies.base import Finding, Number, Study, below, mean
-from regard.studies.grammar_task import WORDS, GrammarTask
+from regard.studies.grammar_task import GrammarTask
 from regard.studies.laboratory import Laboratory
 
 LUONG = ("model.attention=after", "model.score=dot")
@@ -66,8 +66,8 @@ def measure(laboratory: Laboratory) -> Finding:
     task = GrammarTask(laboratory, steps=800)
     valid = grammar.generate(0).valid[: laboratory.effort(CHOOSE, 20)]
     every = AttentionHeads()
-    lstm = [laboratory.predictor(run) for run in task.runs([*WORDS, *LUONG], "lstm_attention")]
-    transformers = [laboratory.predictor(run) for run in task.runs(WORDS)]
+    lstm = [laboratory.predictor(run) for run in task.runs(LUONG, "lstm_attention")]
+    transformers = [laboratory.predictor(run) for run in task.runs()]
     found = {
         "LSTM, its attention": [aligned(each, task.test, every) for each in lstm],
         "Transformer, mean of all heads": [

@@ -20,7 +20,7 @@ from regard.metrics.base import Metric
 from regard.metrics.table import QUICK
 from regard.metrics.text import Bleu, CharacterF
 from regard.studies.base import Finding, Number, Study, above, below, difference, mean, share
-from regard.studies.grammar_task import WORDS, GrammarTask
+from regard.studies.grammar_task import GrammarTask
 from regard.studies.laboratory import Laboratory
 
 STEPS = (100, 200, 400, 800)
@@ -236,7 +236,7 @@ def _systems(laboratory: Laboratory) -> list[tuple[float, float]]:
         task = GrammarTask(laboratory, steps=steps)
         task.steps = steps
         references = [example.target for example in task.test]
-        for run in task.runs(WORDS):
+        for run in task.runs():
             outputs = laboratory.predictor(run)([example.source for example in task.test])
             right = sum(a == b for a, b in zip(outputs, references, strict=True))
             value = METRICS[0].score(references, outputs, references).value

@@ -12,7 +12,7 @@ from regard.drawing.charts import Bars
 from regard.predict import Predictor
 from regard.runs.load import load_predictor
 from regard.studies.base import Finding, Study, above, difference, mean
-from regard.studies.grammar_task import SETTINGS, TRANSFORMER, WORDS, GrammarTask
+from regard.studies.grammar_task import SETTINGS, TRANSFORMER, GrammarTask
 from regard.studies.laboratory import Laboratory
 
 BEAM = 8
@@ -73,7 +73,7 @@ def _predictors(
     task: GrammarTask, laboratory: Laboratory, seed_index: int
 ) -> tuple[Predictor, Predictor, Predictor]:
     train, valid, seed = task.data("train"), task.data("valid"), laboratory.seeds[seed_index]
-    settings = [*SETTINGS, *TRANSFORMER, *WORDS]
+    settings = [*SETTINGS, *TRANSFORMER]
     backwards = laboratory.trained(
         "tiny",
         Parallel(train.target, train.source),
@@ -92,7 +92,7 @@ def _predictors(
         seed,
         alone,
     )
-    direct = task.runs(WORDS)[seed_index]
+    direct = task.runs()[seed_index]
     search = direct.config.search.changed(beam=BEAM, best=BEAM)
     return (
         load_predictor(direct, search, say=laboratory.say),

@@ -13,7 +13,7 @@ from regard.data.batch import Padded
 from regard.drawing.charts import Lines
 from regard.runs.folder import Run
 from regard.studies.base import Finding, Study, above, below, difference, mean
-from regard.studies.grammar_task import WORDS, GrammarTask
+from regard.studies.grammar_task import GrammarTask
 from regard.studies.laboratory import Laboratory
 
 SPELLINGS = {
@@ -106,7 +106,7 @@ def measure(laboratory: Laboratory) -> Finding:
     given = {word: occurrences(examples, word) for word in SPELLINGS}
     similar: dict[str, list[list[float]]] = {word: [] for word in SPELLINGS}
     apart: dict[str, list[list[float]]] = {word: [] for word in SPELLINGS}
-    for run in task.runs(WORDS):
+    for run in task.runs():
         for word, each in given.items():
             found = vectors(laboratory, run, each)
             meanings = torch.tensor([meaning for _, _, meaning in each])

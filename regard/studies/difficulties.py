@@ -21,7 +21,7 @@ from regard.drawing.charts import Bars, Lines
 from regard.files import write_text
 from regard.studies.base import Finding, Number, Study, above, difference, mean
 from regard.studies.bleu import WRONG
-from regard.studies.grammar_task import SETTINGS, TRANSFORMER, WORDS, GrammarTask
+from regard.studies.grammar_task import SETTINGS, TRANSFORMER, GrammarTask
 from regard.studies.laboratory import Laboratory
 from regard.studies.pronoun import accuracy
 
@@ -128,7 +128,7 @@ class Probes:
         self, data: Parallel, sources: Sequence[str], valid: Optional[Parallel] = None
     ) -> list[list[str]]:
         """The translations by a model for each seed that learned this data."""
-        settings = [*SETTINGS, *TRANSFORMER, *WORDS]
+        settings = [*SETTINGS, *TRANSFORMER]
         valid = valid or self.task.data("valid")
         return [
             self.laboratory.predictor(
@@ -210,7 +210,7 @@ class Probes:
     def pronouns(self) -> tuple[list[float], list[float]]:
         """Wrong pronouns of riddles, and wrong words in general, in per cent."""
         riddles = [each for each in self.test if each.pronoun is not None]
-        predictors = [self.laboratory.predictor(run) for run in self.task.runs(WORDS)]
+        predictors = [self.laboratory.predictor(run) for run in self.task.runs()]
         wrong = [100 - accuracy(each, riddles) for each in predictors]
         others = []
         for output in self.usual:
@@ -230,7 +230,7 @@ class Probes:
             if wrong is not None and wrong != right.target:
                 found.append((right.source, right.target, wrong))
         mistaken = []
-        for run in self.task.runs(WORDS):
+        for run in self.task.runs():
             score = self.laboratory.predictor(run).score
             rights, wrongs = (
                 [total for total, _ in score((each[0], each[side]) for each in found)]

@@ -13,7 +13,7 @@ from regard.models.base import EncoderDecoder
 from regard.search.base import rule_out
 from regard.search.beam import Beam
 from regard.studies.base import Check, Finding, Number, Study, above, difference, mean
-from regard.studies.grammar_task import WORDS, GrammarTask
+from regard.studies.grammar_task import GrammarTask
 from regard.studies.laboratory import Laboratory
 
 Tokens = Sequence[int]
@@ -148,7 +148,7 @@ def measured(laboratory: Laboratory) -> list[Errors]:
     """Of one run for each seed, on test sentences that are long enough."""
     task, found = GrammarTask(laboratory, steps=400), []
     given = [each for each in task.test if len(each.target.split()) > REPLACED + 1]
-    for run in task.runs(WORDS):
+    for run in task.runs():
         sides, model = run.tokenizers(), laboratory.model(run)
         sources = list(map(Row, sides.source.encode([each.source for each in given])))
         targets = list(map(Row, sides.target.encode([each.target for each in given])))

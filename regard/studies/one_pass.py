@@ -23,7 +23,7 @@ from regard.predict import Predictor
 from regard.runs.folder import Run
 from regard.studies.base import Finding, Number, Study, above, below, difference, mean
 from regard.studies.bleu import CORRECT
-from regard.studies.grammar_task import SETTINGS, TRANSFORMER, WORDS
+from regard.studies.grammar_task import SETTINGS, TRANSFORMER
 from regard.studies.laboratory import Laboratory
 
 ONE_BY_ONE, ONE_PASS = "word by word", "one pass"
@@ -105,7 +105,7 @@ class PhrasingTask:
 
     def runs(self, kind: str) -> list[Run]:
         """One for each seed."""
-        settings = [*SETTINGS, *TRANSFORMER, *WORDS, "tokenizer.sampling=0"]
+        settings = [*SETTINGS, *TRANSFORMER, "tokenizer.sampling=0"]
         if kind == ONE_PASS:
             settings.append("model.remove_repeats=false")
         parts = [self.data(part, kind == ONE_PASS) for part in ("train", "valid")]

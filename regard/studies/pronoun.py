@@ -8,7 +8,7 @@ from regard.corpora import grammar
 from regard.drawing.charts import Lines
 from regard.predict import Predictor
 from regard.studies.base import Finding, Study, above, difference, mean
-from regard.studies.grammar_task import WORDS, GrammarTask
+from regard.studies.grammar_task import GrammarTask
 from regard.studies.laboratory import Laboratory
 from regard.studies.pronouns import resolving_heads
 
@@ -43,7 +43,7 @@ def measure(laboratory: Laboratory) -> Finding:
         task.steps = steps
         examples = grammar.generate(0).test[: laboratory.effort(1000, 40)]
         riddles = [example for example in examples if example.pronoun is not None]
-        predictors = [laboratory.predictor(run) for run in task.runs(WORDS)]
+        predictors = [laboratory.predictor(run) for run in task.runs()]
         right[steps] = [accuracy(each, riddles) for each in predictors]
         looked[steps] = [looks(each, riddles) for each in predictors]
     first, last = min(right), max(right)

@@ -19,7 +19,7 @@ from regard.nn.state import State
 from regard.search.base import Hypothesis, rule_out
 from regard.search.beam import Beam
 from regard.studies.base import Check, Finding, Number, Study, above, below, difference, mean
-from regard.studies.grammar_task import WORDS, GrammarTask
+from regard.studies.grammar_task import GrammarTask
 from regard.studies.laboratory import Laboratory
 
 BEAMS = (1, 2, 5, 16)
@@ -155,7 +155,7 @@ def searched(laboratory: Laboratory) -> list[Searched]:
     """Runs that have learned most of the grammar, and still make mistakes."""
     task, every = GrammarTask(laboratory, steps=400), []
     given = task.test[: laboratory.effort(250, 5)]
-    for run in task.runs(WORDS):
+    for run in task.runs():
         sides, model = run.tokenizers(), laboratory.model(run)
         laboratory.say(f"searching {len(given)} sentences in {len(BEAMS) * 2 + 4} ways")
         sources = list(map(Row, sides.source.encode([each.source for each in given])))

@@ -7,9 +7,16 @@ from regard.studies.base import Finding, Study, above
 from regard.studies.grammar_task import GrammarTask
 from regard.studies.laboratory import Laboratory
 
-DEPTH = ("model.layers=4",)
+ADAM = ("training.optimizer.kind=adamw", "training.optimizer.rate=5e-3")
+"""That of the paper, whose estimates of the second moment are poor in the first steps."""
+
 VARIANTS = {
-    f"{norm}-norm, {name}": [*DEPTH, f"model.norm={norm}", f"training.optimizer.warmup={steps}"]
+    f"{norm}-norm, {name}": [
+        *ADAM,
+        "model.layers=4",
+        f"model.norm={norm}",
+        f"training.optimizer.warmup={steps}",
+    ]
     for norm in ("post", "pre")
     for name, steps in {"warm-up": 75, "none": 1}.items()
 }
