@@ -111,4 +111,4 @@ def augment(
             say=say,
             count=count,
         )
-    say(f"Wrote {output}: train on it with --pairs {output}, beside pairs that people wrote.")
+    say(f"Wrote {output}: train on it with --pairs {output}, together with human translations.")

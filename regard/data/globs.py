@@ -34,7 +34,7 @@ class Matched:
         if len(self.files) != len(other.files):
             raise UsageError(
                 f"{self.given} is {counted(len(self.files), 'file')} but {other.given} is "
-                f"{counted(len(other.files), 'file')}: each must have its counterpart."
+                f"{counted(len(other.files), 'file')}: each file needs its counterpart."
             )
         pairs = list(zip(self.files, other.files, strict=True))
         for one, another in pairs:

@@ -34,9 +34,7 @@ class Languages(NamedTuple):
 def _tag(text: str) -> str:
     match = _TAG.fullmatch(text.strip().replace("_", "-"))
     if match is None:
-        raise UsageError(
-            f"'{text}' is not the tag of a language: write one such as en, pt-BR or zh-Hant."
-        )
+        raise UsageError(f"'{text}' is not a language tag: write one such as en, pt-BR or zh-Hant.")
     language, script, region = match["language"].lower(), match["script"], match["region"]
     parts = [language, script and script.title(), region and region.upper()]
     return "-".join(part for part in parts if part) + match["variants"].lower()

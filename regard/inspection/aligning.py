@@ -108,7 +108,7 @@ def choose(
     if not usable:
         raise UsageError("There is nothing to choose heads by: give pairs with text on both sides.")
     if not usable[0][0].names:
-        raise UsageError("This model has no attention to the source, so it aligns nothing.")
+        raise UsageError("This model has no attention to the source, so it cannot align words.")
     known = None if gold is None else [gold[i] for _, i in usable]
     return _best([example for example, _ in usable], method, known, moments_of(predictor.model))
 
@@ -296,7 +296,7 @@ class GoldFile:
 def check_one_per_pair(gold: Sequence[Gold], pairs: Sequence[Sides]) -> None:
     if len(pairs) != len(gold):
         raise UsageError(
-            f"The gold has {counted(len(gold), 'line')} for {counted(len(pairs), 'pair')}: "
+            f"The gold file has {counted(len(gold), 'line')} for {counted(len(pairs), 'pair')}: "
             "give one per pair."
         )
 

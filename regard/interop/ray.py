@@ -291,7 +291,7 @@ def connected(cluster: str, workers: Optional[int]) -> Iterator[int]:
         room = int(ray.cluster_resources().get("CPU", 0))
         if workers is not None and workers > room:
             raise UsageError(
-                f"The cluster has {counted(room, 'CPU')}: ask for at most so many --workers."
+                f"The cluster has {counted(room, 'CPU')}: give at most that many --workers."
             )
         yield workers or max(room, 1)
     finally:

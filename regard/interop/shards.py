@@ -250,7 +250,7 @@ def _column(table: Any, asked: Optional[str], path: Path) -> str:
     """The column of text to be translated."""
     if PREDICTION in table.schema_arrow.names:
         raise UsageError(
-            f"{path} has a column '{PREDICTION}', which its translations would be: rename it."
+            f"{path} has a column '{PREDICTION}', the name that translations are given: rename it."
         )
     if asked is not None:
         check_columns(table, (asked,), path)

@@ -85,7 +85,7 @@ class Format(ABC):
 
 
 def languages_at(where: str, source: str, target: str) -> Languages:
-    """From the texts of their columns; what is not the tag of a language is refused."""
+    """The languages that two columns name; a text that is not a language tag is refused."""
     try:
         return Languages.of(source, target)
     except UsageError as problem:
