@@ -46,7 +46,7 @@ class Matched:
         return pairs
 
     def _filled(self, path: Path) -> tuple[str, ...]:
-        """What the wildcards stand for in a file; nothing where that is not plain."""
+        """The text that the wildcards match in a path; nothing where that is ambiguous."""
         literal = map(re.escape, _WILDCARD.split(str(self.given)))
         found = re.fullmatch("(.*?)".join(literal), str(path), re.DOTALL)
         return () if found is None else found.groups()

@@ -77,7 +77,7 @@ def align(
 
 @dataclass(frozen=True)
 class RankedHeads:
-    """Heads, and how far they are from what they were chosen by: 0 is best, 1 is worst."""
+    """Heads with the error by which they were chosen: 0 is best, 1 is worst."""
 
     heads: AttentionHeads
     error: float
@@ -263,7 +263,7 @@ def read_pairs(run: Run, data: Parallel) -> Iterator[tuple[Line, Line]]:
 
 
 def check_pairs(run: Run, data: Parallel, say: Callable[[str], None]) -> None:
-    """Read everything once, and say what was found, before anything is aligned."""
+    """Read everything once and report problems before anything is aligned."""
     check_aligns(run.config)
     data.check_read_by(run.config.annotations)
     data.refuse_weights()
@@ -322,7 +322,8 @@ def score_run(
     method: str,
     say: Callable[[str], None],
 ) -> list[Score]:
-    """How well the attention of a run aligns given translations, beside gold alignments."""
+    """How well the attention of a run aligns given translations, measured against gold
+    alignments."""
     by, run = find_method(method), Run.open(path)
     data.check_read_by(run.config.annotations)
     if not data:

@@ -54,7 +54,7 @@ class Columns(NamedTuple):
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Those that were given: two, or four."""
+        """The names that were given: two, or four."""
         return tuple(name for name in self if name)
 
     @property
@@ -74,7 +74,7 @@ class Format(ABC):
 
     @abstractmethod
     def records(self, stream: io.BufferedReader) -> Iterator[Record]:
-        """Every pair of the file, those that cannot be used too."""
+        """Every pair of the file, usable or not."""
 
     def joined(self, text: str) -> str:
         """The text as one line: each line break inside it becomes a space."""
