@@ -41,7 +41,7 @@ class TokenizerSettings(Settings):
         description="How lines are segmented into pieces; marian: as an imported model does.",
     )
     target: Optional[TargetKind] = Field(
-        default=None, description="How target lines are segmented, if otherwise; null: the same."
+        default=None, description="How target lines are segmented; null: like source lines."
     )
     vocabulary: int = Field(
         default=8000, gt=RESERVED, le=MAX_COUNT, description="Largest number of pieces."
