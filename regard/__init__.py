@@ -84,7 +84,7 @@ _HOMES = {
 
 
 def __getattr__(name: str) -> Any:
-    """Import a public name when it is first used: importing torch takes seconds."""
+    """Import a public name only when it is first used, since importing torch takes seconds."""
     if name not in _HOMES:
         raise AttributeError(f"module 'regard' has no attribute '{name}'")
     from importlib import import_module

@@ -23,7 +23,7 @@ RENAMED = {
     "longest_extra": "max_length_extra",
     "longest_ratio": "max_length_ratio",
 }
-"""Settings of earlier versions and what they are called now."""
+"""Settings of earlier versions, with their new names."""
 
 REMOVED = {
     "agreement": "R-Drop was removed because it did not improve any result",
@@ -33,7 +33,7 @@ REMOVED = {
 
 
 class Settings(BaseModel):
-    """The base class of all settings; each component's settings stand next to its code."""
+    """The base class of all settings; each component's settings are defined next to its code."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False, strict=True)
 
@@ -154,7 +154,7 @@ def _explain(error: ValidationError, kind: type[Settings], options: bool = False
 
 
 def refusal(error: ValidationError) -> str:
-    """What a value cannot be, and what to give instead."""
+    """Why a value is refused, and what to give instead."""
     first = error.errors()[0]
     reason = _reason(first["type"], first.get("ctx", {}))
     return f"cannot be {_show_input(first['input'])}: {reason}"

@@ -1,8 +1,8 @@
-"""Errors that a person can act on: one plain sentence that says what to do."""
+"""Errors that the user can fix: one plain sentence that says what to do."""
 
 
 class RegardError(Exception):
-    """The work failed; the message is one sentence for a person, and the command exits with 1."""
+    """The work failed; the message is one plain sentence, and the command exits with 1."""
 
     exit_code = 1
 

@@ -14,7 +14,7 @@ from typing import Any, BinaryIO
 from regard.errors import UsageError
 
 NO_SPACE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
-"""What a full disk, a used-up quota and a limit on the size of files raise."""
+"""The errors of a full disk, an exhausted quota and a limit on file sizes."""
 
 
 def check_outputs(outputs: Iterable[Path], inputs: Iterable[Path]) -> None:
@@ -142,7 +142,7 @@ def read_sealed(
 
 
 def _digest(value: Mapping[str, Any]) -> str:
-    """Of the object as it is when it is read again, where every key is text."""
+    """The hash of the object as it will be read back, with every key as text."""
     plain = json.loads(json.dumps(value))
     return hashlib.sha256(json.dumps(plain, sort_keys=True).encode()).hexdigest()
 

@@ -101,7 +101,7 @@ class Translator(Protocol):
 
 
 class JudgedPredictor:
-    """A predictor whose n-best lists are ranked again by judges, one model after the other."""
+    """A predictor whose n-best lists are reranked by judges, one model after the other."""
 
     def __init__(self, predictor: Predictor, judges: Sequence[Judge], weights: Weights) -> None:
         self.predictor = predictor

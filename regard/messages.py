@@ -1,4 +1,4 @@
-"""Parts of the sentences people read: the nearest name to an unknown one, a number and its noun."""
+"""Parts of messages: the nearest name to an unknown one, a number with its noun."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from collections.abc import Iterable
 
 
 def unknown(kind: str, name: str, known: Iterable[str], full_name: str = "") -> str:
-    """That a name does not exist, with the nearest one that does, or else all of them.
+    """Say that a name does not exist, and suggest the nearest one, or else list all of them.
 
-    The sentence calls it by its `full_name`, such as the dotted path of a setting.
+    The message uses its `full_name`, such as the dotted path of a setting.
     """
     names = list(known)
     lower = {each.lower(): each for each in reversed(names)}
@@ -20,12 +20,12 @@ def unknown(kind: str, name: str, known: Iterable[str], full_name: str = "") -> 
 
 
 def counted(number: int, noun: str) -> str:
-    """A number of things: 1 pair, 2,000 pairs."""
+    """A number with its noun: 1 pair, 2,000 pairs."""
     return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
 
 
 def percent(count: int, total: int) -> str:
-    """A share for a sentence, with two digits that count."""
+    """A share as a percentage with two significant digits."""
     share = 100 * count / max(1, total)
     if share == 0 or share >= 10:
         return f"{share:.0f} %"

@@ -75,8 +75,8 @@ EMPTY = Prediction("", (Candidate("", 0.0, 0.0, 1),))
 class Predictor:
     """A trained model with its tokenizers: text to text.
 
-    A model that reads annotations, such as dependency trees, is given them with each `Line`.
-    A language model continues each line, and starts a text of its own from an empty one.
+    A model that reads annotations, such as dependency trees, gets them with each `Line`. A language
+    model continues each line; from an empty line it starts a text of its own.
     """
 
     def __init__(
@@ -195,7 +195,7 @@ class Predictor:
     def truncate(self, rows: Sequence[Row], first: int = 1) -> list[Row]:
         """Rows within the length limit; those that were longer are counted.
 
-        Where each source word has something written for it, none may be dropped.
+        Where the model writes something for each source word, no line may be truncated.
         """
         for number, row in enumerate(rows, first):
             if len(row) > self.length_limit and self.model.writes in ("tags", "indices"):
@@ -282,7 +282,7 @@ class _Generation(_Pooled[tuple[Line, Optional[str]], _Request, Prediction]):
         return [row.ids for row in rows]
 
     def _check_room(self, prefixes: Sequence[Optional[Sequence[int]]], first: int) -> None:
-        """Refuse prefixes that are longer than what the model can read."""
+        """Refuse prefixes that are longer than the model can read."""
         most = self._predictor.model.length_limit
         for number, ids in enumerate(prefixes, first + 1):
             if most is not None and ids is not None and len(ids) >= most:

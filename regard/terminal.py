@@ -1,4 +1,4 @@
-"""What the terminal shows while something is counted."""
+"""The progress that the terminal shows while something is counted."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ Count = Callable[[int], None]
 
 
 def uncounted(items: int) -> None:
-    """Where nobody watches."""
+    """Counting without a display."""
 
 
 @contextmanager

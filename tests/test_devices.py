@@ -105,6 +105,6 @@ def test_a_search_is_rounded_where_asked_for(
     assert main([*ask, "bfloat16"]) == 0
     assert len(capsys.readouterr().out.splitlines()) == 3
     assert main([*ask, "bfloat16", "--int8"]) == 2
-    assert "Eight-bit weights are not rounded" in capsys.readouterr().err
+    assert "--int8 cannot be combined with --precision" in capsys.readouterr().err
     assert main([*ask, "float16"]) == 2
     assert "'float16' is not a precision" in capsys.readouterr().err

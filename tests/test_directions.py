@@ -92,7 +92,7 @@ def test_the_languages_are_kept_and_shown(many: Path, capfd: pytest.CaptureFixtu
         ([], "translates into several languages: choose one of da, de with --to"),
         (["--to=sv"], "does not translate into 'sv': choose one of da, de"),
         (["--to=da", "--from-language=de"], "does not translate from 'de': choose one of en"),
-        (["--to=danish"], "is not the tag of a language"),
+        (["--to=danish"], "is not a language tag"),
     ],
 )
 def test_what_the_run_does_not_know_is_refused(
@@ -191,7 +191,9 @@ def test_the_tokenizer_of_a_run_without_tags_says_so(
     ).path
     command = ["train", "--from", str(first), "--run", str(tmp_path / "run"), "--steps=1"]
     assert main([*command, "--pairs", str(files["train"]), "--columns", COLUMNS]) == 0
-    assert "does not know <2da>, <2de>: it reads several pieces" in capfd.readouterr().err
+    assert (
+        "does not know <2da>, <2de>: it splits each into several pieces" in capfd.readouterr().err
+    )
 
 
 def test_models_of_other_things_have_no_tags(files: dict[str, Path], tmp_path: Path) -> None:

@@ -101,7 +101,7 @@ REFUSED = {
     ("evaluate", "--lowercase"): "--lowercase has no effect",
     ("evaluate", "--length-penalty", "0"): "--length-penalty has no effect",
     ("look", "ant", "--beam", "2"): "--beam has no effect",
-    ("judge", "--judge", "pair=."): "tags and labels are the best of all already",
+    ("judge", "--judge", "pair=."): "tags and labels are always the best possible ones",
 }
 
 

@@ -63,11 +63,11 @@ def test_tags_are_written_as_is_usual(given: str, tag: str) -> None:
 def test_what_is_no_tag_is_refused_before_anything_else(
     wrong: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    with pytest.raises(UsageError, match="is not the tag of a language: write one such as en"):
+    with pytest.raises(UsageError, match="is not a language tag: write one such as en"):
         Parallel("a", "b", languages=("en", wrong))
     command = ["train", "tiny", "--run", str(tmp_path / "run"), f"--target-language={wrong}"]
     assert main([*command, "--source=a", "--target=b"]) == 2
-    assert f"'{wrong}' is not the tag of a language" in capsys.readouterr().err
+    assert f"'{wrong}' is not a language tag" in capsys.readouterr().err
 
 
 def test_the_tokenizer_of_a_language() -> None:

@@ -1,6 +1,6 @@
-"""What the shell can complete: recipes, settings and run folders.
+"""Shell completion of recipes, settings and run folders.
 
-Importing a recipe imports torch, which takes seconds, and a Tab key must not. So recipes and
+Importing a recipe imports torch, which takes seconds, too long for a Tab key. So recipes and
 settings are found by parsing the source code, and runs by looking for their files.
 """
 
@@ -22,7 +22,7 @@ def complete_setting(incomplete: str) -> list[str]:
 
 
 def complete_run(incomplete: str) -> list[str]:
-    """Runs in what was typed so far and in the folders there; the shell completes other paths."""
+    """Runs in the folder typed so far and one level below; the shell completes other paths."""
     folder = Path(incomplete) if incomplete.endswith("/") else Path(incomplete).parent
     found = [path.parent for depth in ("*", "*/*") for path in folder.glob(f"{depth}/config.json")]
     return sorted(str(path) for path in found if str(path).startswith(incomplete))
@@ -90,7 +90,7 @@ def _fields(name: str, known: Definitions) -> Iterator[tuple[str, ast.AST]]:
 
 
 def _names(annotation: ast.AST, known: Definitions) -> Iterator[str]:
-    """The names in an annotation, and those in what a name stands for."""
+    """The names in an annotation, with aliases resolved."""
     for node in ast.walk(annotation):
         if isinstance(node, ast.Name):
             meaning = known.get(node.id)

@@ -1,4 +1,4 @@
-"""The verb that examines data: doctor."""
+"""The verb that examines a corpus: doctor."""
 
 from __future__ import annotations
 
@@ -18,8 +18,14 @@ from regard.cli.options import (
     Target,
     TargetLanguage,
     TestColumns,
+    TestPairs,
+    TestSource,
+    TestTarget,
     TreesFiles,
     ValidColumns,
+    ValidPairs,
+    ValidSource,
+    ValidTarget,
     show_page,
 )
 from regard.errors import UsageError
@@ -32,13 +38,13 @@ def doctor(
     trees: TreesFiles = None,
     alignments: AlignmentsFiles = None,
     columns: ColumnNames = None,
-    valid_source: Source = None,
-    valid_target: Target = None,
-    valid_pairs: PairsFiles = None,
+    valid_source: ValidSource = None,
+    valid_target: ValidTarget = None,
+    valid_pairs: ValidPairs = None,
     valid_columns: ValidColumns = None,
-    test_source: Source = None,
-    test_target: Target = None,
-    test_pairs: PairsFiles = None,
+    test_source: TestSource = None,
+    test_target: TestTarget = None,
+    test_pairs: TestPairs = None,
     test_columns: TestColumns = None,
     source_language: SourceLanguage = None,
     target_language: TargetLanguage = None,
@@ -46,19 +52,19 @@ def doctor(
         Optional[str],
         typer.Option(
             metavar="RECIPE",
-            help="Forecast memory and time of this recipe, and check the lines for it.",
+            help="Check the lines for this recipe, and forecast memory and time of training it.",
             autocompletion=complete_recipe,
         ),
     ] = None,
     clean: Annotated[
         Optional[Path],
         typer.Option(
-            metavar="FOLDER", help="Write a copy without damaged pairs, and a list of those."
+            metavar="FOLDER", help="Write a copy without the damaged pairs, and a list of them."
         ),
     ] = None,
     output: Annotated[
         Optional[Path],
-        typer.Option(metavar="FILE", help="Write a page with figures and examples (HTML)."),
+        typer.Option(metavar="FILE", help="Write an HTML page with figures and examples."),
     ] = None,
     output_json: Annotated[
         Optional[Path], typer.Option("--json", metavar="FILE", help="Write the report as JSON.")
@@ -75,7 +81,7 @@ def doctor(
     from regard.files import write_json
 
     if open and output is None:
-        raise UsageError("--open has no effect without --output; give the page a name.")
+        raise UsageError("--open has no effect without --output; remove it or name the page.")
     languages = (source_language, target_language)
     of_valid = valid_columns or (columns if valid_pairs else None)
     of_test = test_columns or (columns if test_pairs else None)

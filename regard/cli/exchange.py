@@ -14,23 +14,20 @@ from regard.errors import UsageError
 def export(
     run: RunFolder,
     output: Annotated[
-        Path, typer.Argument(metavar="DIR", help="What to write: a folder, or FILE.argosmodel.")
+        Path, typer.Argument(metavar="DIR", help="Folder to write, or FILE.argosmodel.")
     ],
-    to: Annotated[
-        str, typer.Option(metavar="FORMAT", help="One of ctranslate2, huggingface and argos.")
-    ],
+    to: Annotated[str, typer.Option(metavar="FORMAT", help="ctranslate2, huggingface or argos.")],
     check: Annotated[
         Optional[Path],
-        typer.Option(help="Sentences to check it with, instead of the validation data."),
+        typer.Option(help="File of sentences to compare on, instead of the validation data."),
     ] = None,
     source_language: SourceLanguage = None,
     target_language: TargetLanguage = None,
     int8: Int8 = False,
 ) -> None:
-    """Write a run for another tool and compare both.
+    """Convert a run for another tool, and check the result.
 
-    Sample sentences are translated by the run and by the other tool; the exit code is not 0 if
-    they disagree.
+    Both translate sample sentences; the exit code is not 0 if they disagree.
     """
     from regard.data.languages import Languages
     from regard.interop.exporting import export
@@ -41,15 +38,17 @@ def export(
 
 
 def import_(
-    form: Annotated[str, typer.Argument(metavar="FORMAT", help="The only one is huggingface.")],
+    form: Annotated[
+        str, typer.Argument(metavar="FORMAT", help="Always huggingface, the only format.")
+    ],
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="Folder of an OPUS-MT model.")],
     run: Annotated[Path, typer.Option(metavar="FOLDER", help="Folder for the new run.")],
     source_language: SourceLanguage = None,
     target_language: TargetLanguage = None,
 ) -> None:
-    """Make a run of a model of another tool.
+    """Make a run from an OPUS-MT model.
 
-    The run translates, is evaluated, looked into, and fine-tuned with train --from.
+    It can be used, evaluated and inspected like any other run, and fine-tuned with train --from.
     """
     from regard.data.languages import Languages
     from regard.interop.importing import import_model

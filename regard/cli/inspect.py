@@ -36,25 +36,31 @@ from regard.errors import UsageError
 
 def look(
     run: RunFolder,
-    text: Annotated[Optional[str], typer.Argument(metavar="SENTENCE", help="A sentence.")] = None,
-    target: Annotated[
-        Optional[str], typer.Option(help="Force this target instead of searching.")
+    text: Annotated[
+        Optional[str], typer.Argument(metavar="SENTENCE", help="Sentence to look at.")
     ] = None,
-    input: Annotated[Optional[Path], typer.Option(help="A file of sentences instead.")] = None,
+    target: Annotated[
+        Optional[str], typer.Option(help="Inspect this target instead of searching for one.")
+    ] = None,
+    input: Annotated[
+        Optional[Path], typer.Option(help="File of sentences, instead of SENTENCE.")
+    ] = None,
     targets: Annotated[
-        Optional[Path], typer.Option(help="With --input: a file with their targets.")
+        Optional[Path], typer.Option(help="With --input: file with the targets to inspect.")
     ] = None,
     trees: TreesFile = None,
     output: Annotated[
         Optional[Path],
-        typer.Option(help="The page to write, look.html by default."),
+        typer.Option(help="Page to write; look.html by default."),
     ] = None,
     serve: Annotated[
         bool, typer.Option("--serve", help="Serve a page on which the sentence can be edited.")
     ] = False,
     port: Annotated[
         Optional[int],
-        typer.Option(min=0, max=65535, help="With --serve: 8766 by default; 0: any free one."),
+        typer.Option(
+            min=0, max=65535, help="With --serve: port, 8766 by default; 0: any free port."
+        ),
     ] = None,
     open: Open = False,
     beam: Annotated[Optional[int], typer.Option(min=1, max=32, help="Beam size.")] = None,
@@ -105,7 +111,7 @@ def align(
     method: MethodName = "grow-diag",
     choose: Annotated[
         Optional[Path],
-        typer.Option(help="Gold alignments of these lines: choose the best heads, and keep them."),
+        typer.Option(help="Gold alignments of these pairs: choose the best heads and store them."),
     ] = None,
     gold_first: GoldFirst = 0,
     gold_reversed: GoldReversed = False,
@@ -150,7 +156,9 @@ def align(
 
 def watch(
     run: RunFolder,
-    port: Annotated[int, typer.Option(min=0, max=65535, help="Port; 0: any free one.")] = 8765,
+    port: Annotated[
+        int, typer.Option(min=0, max=65535, help="Port to serve on; 0: any free port.")
+    ] = 8765,
     output: Annotated[
         Optional[Path],
         typer.Option(help="Write the page to this file instead of serving it."),
@@ -159,7 +167,7 @@ def watch(
 ) -> None:
     """Watch a run while it trains, or afterwards.
 
-    The page has curves, translations and their attention.
+    The page shows the curves, and translations with their attention.
     """
     from regard.inspection.watching import save_watch_page, serve_watch
     from regard.runs.folder import Run

@@ -1,5 +1,5 @@
-"""The verbs that make runs, and those that say what can be made: train, ladder, info, recipes,
-settings."""
+"""The verbs that make and describe runs: train, ladder, average, info, recipes, settings, corpus
+and demo."""
 
 from __future__ import annotations
 
@@ -23,9 +23,15 @@ from regard.cli.options import (
     Target,
     TargetLanguage,
     TestColumns,
+    TestPairs,
+    TestSource,
+    TestTarget,
     Tokenize,
     TreesFiles,
     ValidColumns,
+    ValidPairs,
+    ValidSource,
+    ValidTarget,
     Weights,
     Workers,
     print_json,
@@ -43,17 +49,17 @@ def train(
         Optional[str],
         typer.Argument(
             metavar="RECIPE",
-            help="What to train: 'regard recipes' lists them.",
+            help="Recipe to train: 'regard recipes' lists them.",
             autocompletion=complete_recipe,
         ),
     ] = None,
     run: Annotated[
         Optional[Path],
-        typer.Option(metavar="FOLDER", help="Folder for everything about this run."),
+        typer.Option(metavar="FOLDER", help="Folder of the run: its weights, settings and curves."),
     ] = None,
     config: Annotated[
         Optional[Path],
-        typer.Option(help="TOML file of settings, as 'regard info RUN --config' prints it."),
+        typer.Option(help="TOML file of settings, as printed by 'regard info RUN --config'."),
     ] = None,
     source: Source = None,
     target: Target = None,
@@ -62,9 +68,9 @@ def train(
     alignments: AlignmentsFiles = None,
     columns: ColumnNames = None,
     weights: Weights = None,
-    valid_source: Source = None,
-    valid_target: Target = None,
-    valid_pairs: PairsFiles = None,
+    valid_source: ValidSource = None,
+    valid_target: ValidTarget = None,
+    valid_pairs: ValidPairs = None,
     valid_trees: TreesFiles = None,
     valid_alignments: AlignmentsFiles = None,
     valid_columns: ValidColumns = None,
@@ -81,12 +87,12 @@ def train(
         typer.Option(
             "--from",
             metavar="RUN[:PART]",
-            help="Start with the weights and tokenizer of another run, or with a part of its "
-            "model such as RUN:encoder.",
+            help="Start from the weights and tokenizer of another run, or from one part of its "
+            "model, such as RUN:encoder.",
         ),
     ] = None,
     steps: Annotated[
-        Optional[int], typer.Option(min=1, help="Train for this many updates.")
+        Optional[int], typer.Option(min=1, help="Train for this many steps (updates).")
     ] = None,
     epochs: Annotated[
         Optional[float], typer.Option(help="Train for this many epochs; 30 if no budget is given.")
@@ -95,7 +101,7 @@ def train(
         Optional[float], typer.Option(help="Train for this many minutes, validation included.")
     ] = None,
     more: Annotated[
-        bool, typer.Option("--more", help="Train a finished run longer, by this budget.")
+        bool, typer.Option("--more", help="Train a finished run longer, by the given budget.")
     ] = False,
     save_every: Annotated[
         Optional[int], typer.Option(min=1, help="Steps between checkpoints.")
@@ -111,7 +117,8 @@ def train(
 ) -> None:
     """Train a model on your own files, or resume its training.
 
-    The same command resumes a run that was stopped; so does --run alone.
+    The same command resumes a run that was stopped; so does --run alone. Without validation files,
+    some of the training pairs are held out.
     """
     if run is None:
         raise UsageError("Give a folder for the run: --run FOLDER.")
@@ -140,20 +147,20 @@ def train(
 
 
 def _assign(name: str, value: Optional[int]) -> list[str]:
-    """A training setting, if its option was given."""
+    """The assignment of a training setting, if its option was given."""
     return [] if value is None else [f"training.{name}={value}"]
 
 
 def ladder(
     output: Annotated[
-        Path, typer.Option(metavar="FOLDER", help="For the runs, the table and the figure.")
+        Path, typer.Option(metavar="FOLDER", help="Folder for the runs, the table and the figure.")
     ],
     variants: Annotated[
         Optional[list[str]],
         typer.Argument(
             metavar="VARIANT",
-            help="Recipes in order. NAME=RECIPE:path=value,path=value is a recipe with settings of "
-            "its own: narrow=tiny:model.width=64,model.heads=2",
+            help="Recipes, in order. NAME=RECIPE:path=value,path=value is a recipe with its own "
+            "settings, such as narrow=tiny:model.width=64,model.heads=2.",
             show_default="from a fixed vector to the Transformer",
             autocompletion=complete_recipe,
         ),
@@ -165,20 +172,22 @@ def ladder(
     alignments: AlignmentsFiles = None,
     columns: ColumnNames = None,
     weights: Weights = None,
-    valid_source: Source = None,
-    valid_target: Target = None,
-    valid_pairs: PairsFiles = None,
+    valid_source: ValidSource = None,
+    valid_target: ValidTarget = None,
+    valid_pairs: ValidPairs = None,
     valid_trees: TreesFiles = None,
     valid_alignments: AlignmentsFiles = None,
     valid_columns: ValidColumns = None,
-    test_source: Source = None,
-    test_target: Target = None,
-    test_pairs: PairsFiles = None,
+    test_source: TestSource = None,
+    test_target: TestTarget = None,
+    test_pairs: TestPairs = None,
     test_trees: TreesFiles = None,
     test_columns: TestColumns = None,
     source_language: SourceLanguage = None,
     target_language: TargetLanguage = None,
-    steps: Annotated[Optional[int], typer.Option(min=1, help="Updates per variant.")] = None,
+    steps: Annotated[
+        Optional[int], typer.Option(min=1, help="Steps (updates) per variant.")
+    ] = None,
     epochs: Annotated[Optional[float], typer.Option(help="Epochs per variant.")] = None,
     minutes: Annotated[
         Optional[float], typer.Option(help="Minutes of training per variant.")
@@ -193,9 +202,9 @@ def ladder(
     ] = False,
     device: Device = None,
 ) -> None:
-    """Train recipes one after the other; compare them in a table.
+    """Train several recipes on the same data; compare them.
 
-    The same command resumes it.
+    The same command resumes after an interruption.
     """
     from regard.data.parallel import Parallel
     from regard.ladders.ladder import Ladder, budget_of, run_ladder
@@ -220,8 +229,8 @@ def ladder(
     say(f"The table is in {output / 'ladder.md'}; {output / 'ladder.html'} has the figure too.")
     if failed := [result.variant.name for result in results if result.measured is None]:
         raise RegardError(
-            f"{len(failed)} of {len(results)} variants failed to train ({', '.join(failed)}): the "
-            "table says why, and the same command tries again."
+            f"{len(failed)} of {len(results)} variants failed to train ({', '.join(failed)}): see "
+            "the table for the reasons, and run the same command to try again."
         )
 
 
@@ -233,10 +242,10 @@ def average(
     run: Annotated[Path, typer.Option(metavar="FOLDER", help="Folder for the new run.")],
     last: Annotated[
         Optional[int],
-        typer.Option(min=1, help="Average the last so many checkpoints of each run instead."),
+        typer.Option(min=1, help="Average this many of the last checkpoints of each run instead."),
     ] = None,
 ) -> None:
-    """Average the weights of runs into a new one.
+    """Average the weights of several runs into a new run.
 
     The runs need the same model and tokenizer, and should have started from the same weights, as
     with train --from.
@@ -270,7 +279,7 @@ def info(
 
 
 def recipes() -> None:
-    """List the recipes."""
+    """List the recipes that can be trained."""
     from regard.recipes import RECIPES
 
     for name, recipe in RECIPES.items():
@@ -282,7 +291,8 @@ def settings(
         Optional[str], typer.Argument(metavar="RECIPE", help="Show the values of this recipe.")
     ] = None,
     search: Annotated[
-        Optional[str], typer.Option(metavar="WORD", help="Only settings that mention this word.")
+        Optional[str],
+        typer.Option(metavar="WORD", help="List only settings that mention this word."),
     ] = None,
     markdown: Annotated[
         bool, typer.Option("--markdown", help="Print Markdown, as in docs/settings.md.")
@@ -300,12 +310,12 @@ def corpus(
         str,
         typer.Argument(
             metavar="CORPUS",
-            help="Which corpus: grammar, listops, summaries, drawn_words, copy, repeat_copy, "
+            help="Name of the corpus: grammar, listops, summaries, drawn_words, copy, repeat_copy, "
             "associative_recall, priority_sort, convex_hull, tour or sorting.",
         ),
     ],
-    output: Annotated[Path, typer.Option(metavar="FOLDER", help="The folder to write to.")],
-    pairs: Annotated[int, typer.Option(min=1, help="Training pairs.")] = 100_000,
+    output: Annotated[Path, typer.Option(metavar="FOLDER", help="Folder to write to.")],
+    pairs: Annotated[int, typer.Option(min=1, help="Number of training pairs.")] = 100_000,
     seed: Annotated[int, typer.Option(min=0, help="Random seed.")] = 1,
     points: Annotated[
         Optional[str],
@@ -325,10 +335,12 @@ def corpus(
 
 
 def demo(
-    folder: Annotated[Path, typer.Option(metavar="FOLDER", help="Where to work.")] = Path("demo"),
+    folder: Annotated[
+        Path, typer.Option(metavar="FOLDER", help="Folder for the corpus and the run.")
+    ] = Path("demo"),
     device: Device = None,
 ) -> None:
-    """Train a small translator on a built-in corpus, and show it."""
+    """Train a small translator on a built-in corpus and try it out."""
     from regard.demo import run_demo
 
     run_demo(folder)

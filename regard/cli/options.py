@@ -1,4 +1,4 @@
-"""What the verbs share: their options, and how they write and report."""
+"""What the verbs share: options, and how they write output and report."""
 
 from __future__ import annotations
 
@@ -19,24 +19,43 @@ if TYPE_CHECKING:
 
 Source = Annotated[
     Optional[list[Path]],
-    typer.Option(
-        metavar="FILE", help="Source text, one sentence per line; repeat it for several files."
-    ),
+    typer.Option(metavar="FILE", help="Source text, one sentence per line; may be repeated."),
 ]
 Target = Annotated[
     Optional[list[Path]],
     typer.Option(
-        metavar="FILE", help="Target text, line by line; the only text of a language model."
+        metavar="FILE",
+        help="Target text: line n belongs to line n of the source. A language model has only this.",
     ),
 ]
 PairsFiles = Annotated[
     Optional[list[Path]],
     typer.Option(
-        metavar="FILE", help="Files of pairs instead: TSV, CSV, JSON lines, Parquet, TMX or XLIFF."
+        metavar="FILE",
+        help="One file with both sides instead: TSV, CSV, JSON lines, Parquet, TMX or XLIFF.",
     ),
 ]
+ValidSource = Annotated[
+    Optional[list[Path]], typer.Option(metavar="FILE", help="Source text for validation.")
+]
+ValidTarget = Annotated[
+    Optional[list[Path]], typer.Option(metavar="FILE", help="Target text for validation.")
+]
+ValidPairs = Annotated[
+    Optional[list[Path]], typer.Option(metavar="FILE", help="Pairs for validation, in one file.")
+]
+TestSource = Annotated[
+    Optional[list[Path]], typer.Option(metavar="FILE", help="Source text for testing.")
+]
+TestTarget = Annotated[
+    Optional[list[Path]], typer.Option(metavar="FILE", help="Target text for testing.")
+]
+TestPairs = Annotated[
+    Optional[list[Path]], typer.Option(metavar="FILE", help="Pairs for testing, in one file.")
+]
 _TREES = typer.Option(
-    metavar="FILE", help="For models that read trees: the head of each source word, 0 for a root."
+    metavar="FILE",
+    help="Dependency trees, for models that read them: the head of each source word, 0 for a root.",
 )
 TreesFiles = Annotated[Optional[list[Path]], _TREES]
 TreesFile = Annotated[Optional[Path], _TREES]
@@ -45,19 +64,24 @@ TreesFile = Annotated[Optional[Path], _TREES]
 def _columns(option: str) -> Any:
     return typer.Option(
         metavar="SOURCE,TARGET",
-        help=f"With {option}: columns by name or number, keys, or languages, such as en,sv; four "
-        "name the columns of the languages too.",
+        help=f"With {option}: its source and target columns, by name or number, or its keys or "
+        "languages, such as en,sv. Two more name columns that hold the languages.",
     )
 
 
+def _like_columns(option: str) -> Any:
+    return typer.Option(metavar="SOURCE,TARGET", help=f"With {option}: like --columns.")
+
+
 ColumnNames = Annotated[Optional[str], _columns("--pairs")]
-ValidColumns = Annotated[Optional[str], _columns("--valid-pairs")]
-TestColumns = Annotated[Optional[str], _columns("--test-pairs")]
+ValidColumns = Annotated[Optional[str], _like_columns("--valid-pairs")]
+TestColumns = Annotated[Optional[str], _like_columns("--test-pairs")]
+SampleColumns = Annotated[Optional[str], _columns("--sample")]
 Weights = Annotated[
     Optional[str],
     typer.Option(
         metavar="NUMBERS",
-        help="How often an epoch has the pairs of each training file, such as 1,3.",
+        help="How many times an epoch repeats each training file, such as 1,3.",
     ),
 ]
 RunFolder = Annotated[
@@ -68,7 +92,7 @@ AlignmentsFiles = Annotated[
     Optional[list[Path]],
     typer.Option(
         metavar="FILE",
-        help="For non-autoregressive models: word links of each pair, as of 'align'.",
+        help="Word alignments, for non-autoregressive models, as 'regard align' writes them.",
     ),
 ]
 Output = Annotated[
@@ -81,48 +105,52 @@ LengthPenalty = Annotated[
 ]
 Workers = Annotated[
     Optional[int],
-    typer.Option(min=1, help="Processes that share the work.", show_default="one per core"),
+    typer.Option(min=1, help="Number of worker processes.", show_default="one per core"),
 ]
 BatchTokens = Annotated[int, typer.Option(min=1, help="Source tokens per batch.")]
 Int8 = Annotated[
-    bool, typer.Option("--int8", help="Eight-bit weights: less memory, slightly less exact.")
+    bool, typer.Option("--int8", help="Eight-bit weights: less memory, slightly less accurate.")
 ]
 EngineName = Annotated[
     str,
     typer.Option(
         "--engine",
         metavar="NAME",
-        help="What computes: torch, or ctranslate2, which is faster for plain Transformers.",
+        help="Inference engine: torch, or ctranslate2, which is faster for plain Transformers.",
     ),
 ]
 Shortlist = Annotated[
     int,
-    typer.Option(min=0, max=100, help="Target pieces considered per source piece; 0: all."),
+    typer.Option(
+        min=0, max=100, help="Number of target pieces to consider per source piece; 0: all."
+    ),
 ]
 EnsembleRuns = Annotated[
     Optional[list[Path]],
     typer.Option(
         "--ensemble",
         metavar="RUN",
-        help="Predict together with this run, by the mean of the probabilities; repeatable.",
+        help="Average the probabilities with those of this run; may be repeated.",
         autocompletion=complete_run,
     ),
 ]
 ToLanguage = Annotated[
     Optional[str],
-    typer.Option("--to", metavar="TAG", help="With several languages: that of the target."),
+    typer.Option("--to", metavar="TAG", help="Target language, for a run of several languages."),
 ]
 FromLanguage = Annotated[
     Optional[str],
-    typer.Option(metavar="TAG", help="With several languages: that of the source, if it is read."),
+    typer.Option(
+        metavar="TAG", help="Source language, for a run of several languages that reads it."
+    ),
 ]
 Judges = Annotated[
     Optional[list[str]],
     typer.Option(
         "--judge",
         metavar="KIND=RUN:WEIGHT",
-        help="Let another run help to choose among the candidates: channel, language or pair; "
-        "own=WEIGHT is the run's own; tuned: as found by 'regard judge'.",
+        help="Another run that scores the candidates: channel, language or pair. own=WEIGHT "
+        "weights the run's own score; tuned takes what 'regard judge' found.",
     ),
 ]
 Settings = Annotated[
@@ -130,7 +158,7 @@ Settings = Annotated[
     typer.Option(
         "--set",
         metavar="PATH=VALUE",
-        help="Change a setting: model.layers=6",
+        help="Change a setting, such as model.layers=6; may be repeated.",
         autocompletion=complete_setting,
     ),
 ]
@@ -138,61 +166,63 @@ Lowercase = Annotated[bool, typer.Option("--lowercase", help="Ignore case when s
 Tokenize = Annotated[
     Optional[str],
     typer.Option(
-        help="sacreBLEU's tokenizer for BLEU: 13a, none, intl, char, zh, ja-mecab or ko-mecab.",
-        show_default="by the target language, or else 13a",
+        help="sacreBLEU tokenizer for BLEU: 13a, none, intl, char, zh, ja-mecab or ko-mecab.",
+        show_default="by target language, else 13a",
     ),
 ]
 SourceLanguage = Annotated[
     Optional[str],
-    typer.Option(metavar="TAG", help="Language of the source: a tag such as en or pt-BR."),
+    typer.Option(metavar="TAG", help="Source language: a tag such as en or pt-BR."),
 ]
 TargetLanguage = Annotated[
     Optional[str],
-    typer.Option(
-        metavar="TAG", help="Language of the target, which decides how BLEU tokenizes it."
-    ),
+    typer.Option(metavar="TAG", help="Target language; it decides how BLEU tokenizes the text."),
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 HeadNames = Annotated[
     Optional[str],
-    typer.Option(metavar="HEADS", help="Heads to align by: layer.head, such as 3.2,4.1, or mean."),
+    typer.Option(
+        metavar="HEADS", help="Attention heads to align by: layer.head, such as 3.2,4.1, or mean."
+    ),
 ]
-MethodName = Annotated[str, typer.Option(metavar="NAME", help="argmax, intersection or grow-diag.")]
+MethodName = Annotated[
+    str, typer.Option(metavar="NAME", help="Alignment method: argmax, intersection or grow-diag.")
+]
 GoldFirst = Annotated[
     int, typer.Option(min=0, max=1, help="Index of the first word in the gold file: 0 or 1.")
 ]
 GoldReversed = Annotated[
     bool,
     typer.Option(
-        "--gold-reversed", help="The gold file has target-source links instead of source-target."
+        "--gold-reversed", help="Links in the gold file are target-source, not source-target."
     ),
 ]
 Device = Annotated[
     Optional[str],
     typer.Option(
         metavar="NAME",
-        help="Where models compute: auto, cpu, cuda or mps.",
+        help="Device to compute on: auto, cpu, cuda or mps.",
         show_default="cpu",
     ),
 ]
-"""`Verb.invoke` sees to it that what the verb does happens there."""
+"""`Verb.invoke` runs the verb on this device."""
 
 SearchPrecision = Annotated[
     Optional[str],
     typer.Option(
         metavar="TYPE",
-        help="Round the large products of search: bfloat16 is faster for large models where the "
-        "hardware has it, and slightly less exact.",
+        help="Precision of the large products in search: bfloat16 is faster for large models on "
+        "hardware that supports it, and slightly less accurate.",
         show_default="float32",
     ),
 ]
-"""`Verb.invoke` sees to this too."""
+"""`Verb.invoke` applies this too."""
 
 Open = Annotated[bool, typer.Option("--open", help="Open the page in the browser.")]
 
 
 def refuse(case: str, options: Mapping[str, object]) -> None:
-    """Refuse options that have no effect in this case, if they are given."""
+    """Refuse options that were given but have no effect in this case."""
     for name, value in options.items():
         if value:
             raise UsageError(f"{name} has no effect {case}; remove it.")
@@ -214,7 +244,7 @@ def refuse_unfit(
 
 
 def _of_text(options: Mapping[str, object]) -> dict[str, object]:
-    """Those that only text has a use for."""
+    """The options that only apply to text."""
     names = ("--lowercase", "--tokenize", "--reference", "--shortlist", "--alignments")
     return {name: value for name, value in options.items() if name in names}
 

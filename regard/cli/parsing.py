@@ -10,7 +10,8 @@ import typer
 from regard.messages import unknown
 
 ParserError = cast(type[typer.BadParameter], typer.BadParameter.__mro__[2])
-"""What the parser raises; typer carries its own copy of click, so the class has no fixed home."""
+"""The exception of the parser; typer bundles its own copy of click, so the class has no fixed
+module."""
 
 
 def explain(error: typer.BadParameter, given: Sequence[str], verbs: Sequence[str]) -> str:
@@ -32,7 +33,7 @@ def explain(error: typer.BadParameter, given: Sequence[str], verbs: Sequence[str
 
 
 def _reason(error: typer.BadParameter) -> str:
-    """Why a value is refused, in the words that settings use; empty if the parser does not tell."""
+    """Why a value is refused, worded as for settings; empty if the parser gives no reason."""
     from pydantic import ValidationError
 
     from regard.config import refusal

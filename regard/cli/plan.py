@@ -1,4 +1,4 @@
-"""The verb that says what training would take: plan."""
+"""The verb that estimates what training takes: plan."""
 
 from __future__ import annotations
 
@@ -8,7 +8,15 @@ from typing import Annotated, Optional
 import typer
 
 from regard.cli.completion import complete_recipe
-from regard.cli.options import AsJson, ColumnNames, Settings, Source, Target, TreesFiles, print_json
+from regard.cli.options import (
+    AsJson,
+    SampleColumns,
+    Settings,
+    Source,
+    Target,
+    TreesFiles,
+    print_json,
+)
 
 
 def plan(
@@ -16,7 +24,7 @@ def plan(
         str,
         typer.Argument(
             metavar="RECIPE",
-            help="What to train: 'regard recipes' lists them.",
+            help="Recipe to train: 'regard recipes' lists them.",
             autocompletion=complete_recipe,
         ),
     ],
@@ -25,7 +33,7 @@ def plan(
         typer.Option(
             metavar="NUMBER",
             help="Size of the corpus in pairs, such as 30k or 100M.",
-            show_default="those of the sample",
+            show_default="pairs in the sample",
         ),
     ] = None,
     accelerator: Annotated[
@@ -33,39 +41,38 @@ def plan(
         typer.Option(
             "--device",
             metavar="NAME",
-            help="a100, a100-40gb, h100, l4, t4, v100 or rtx4090; or cpu, cuda or mps: that of "
-            "this machine, which is measured.",
+            help="a100, a100-40gb, h100, l4, t4, v100 or rtx4090; or cpu, cuda or mps of this "
+            "machine, which is measured.",
         ),
     ] = "cpu",
-    count: Annotated[int, typer.Option(min=1, max=100_000, help="How many devices.")] = 1,
+    count: Annotated[int, typer.Option(min=1, max=100_000, help="Number of devices.")] = 1,
     source: Source = None,
     target: Target = None,
     sample: Annotated[
         Optional[list[Path]],
         typer.Option(
             metavar="FILE",
-            help="A sample of the pairs instead of --source and --target: TSV, CSV, JSON lines, "
-            "TMX or XLIFF.",
+            help="A sample of the pairs in one file, instead of --source and --target.",
         ),
     ] = None,
-    columns: ColumnNames = None,
+    columns: SampleColumns = None,
     trees: TreesFiles = None,
     source_tokens: Annotated[
         Optional[float],
         typer.Option(
             min=2,
             max=1e6,
-            help="Without a sample: tokens per source line on average.",
+            help="Without a sample: average number of tokens per source line.",
             show_default="30",
         ),
     ] = None,
     target_tokens: Annotated[
         Optional[float],
         typer.Option(
-            min=2, max=1e6, help="The same of target lines.", show_default="--source-tokens"
+            min=2, max=1e6, help="The same for target lines.", show_default="--source-tokens"
         ),
     ] = None,
-    steps: Annotated[Optional[int], typer.Option(min=1, help="Budget in updates.")] = None,
+    steps: Annotated[Optional[int], typer.Option(min=1, help="Budget in steps (updates).")] = None,
     epochs: Annotated[Optional[float], typer.Option(help="Budget in epochs.")] = None,
     minutes: Annotated[Optional[float], typer.Option(help="Budget in minutes.")] = None,
     settings: Settings = None,
@@ -74,22 +81,24 @@ def plan(
         typer.Option(
             min=1e-6,
             max=1,
-            help="What products reach of the device's peak, if it is known.",
-            show_default="by a model of each operation",
+            help="Fraction of the device's peak that matrix products reach, if you know it.",
+            show_default="modelled per operation",
         ),
     ] = None,
     link: Annotated[
         Optional[float],
         typer.Option(
-            min=0.001, help="Gigabytes per second from one device to another.", show_default=False
+            min=0.001,
+            help="Bandwidth between devices, in gigabytes per second.",
+            show_default=False,
         ),
     ] = None,
     price: Annotated[
-        Optional[float], typer.Option(min=0, help="Price of an hour of one device.")
+        Optional[float], typer.Option(min=0, help="Price of one device per hour.")
     ] = None,
     json: AsJson = False,
 ) -> None:
-    """Say what training would take: memory, time and cost."""
+    """Estimate memory, time and cost of training."""
     from regard.data.parallel import Parallel
     from regard.planning.plan import plan, read_count
     from regard.planning.report import facts_of

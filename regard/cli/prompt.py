@@ -1,4 +1,4 @@
-"""Reading standard input: lines typed in a terminal are asked for one at a time."""
+"""Reading standard input; in a terminal, a prompt asks for each line."""
 
 from __future__ import annotations
 

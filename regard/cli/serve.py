@@ -16,34 +16,40 @@ def serve(
         list[str],
         typer.Argument(
             metavar="RUN ...",
-            help="Folders of runs; RUN:en:de says what one translates, RUN+RUN is an ensemble.",
+            help="Run folders. RUN:en:de names the languages of a run, RUN+RUN is an ensemble.",
             autocompletion=complete_run,
         ),
     ],
     host: Annotated[
-        str, typer.Option(help="Address to listen on; 0.0.0.0: all of this machine.")
+        str, typer.Option(help="Address to listen on; 0.0.0.0: all interfaces.")
     ] = "127.0.0.1",
-    port: Annotated[int, typer.Option(min=0, max=65535, help="Port; 0: any free one.")] = 5000,
+    port: Annotated[
+        int, typer.Option(min=0, max=65535, help="Port to listen on; 0: any free port.")
+    ] = 5000,
     limit: Annotated[
         Optional[list[str]],
-        typer.Option(metavar="NAME=VALUE", help="Change a limit: characters=5000"),
+        typer.Option(
+            metavar="NAME=VALUE",
+            help="Change a limit, such as characters=5000; may be repeated.",
+        ),
     ] = None,
     beam: BeamWidth = None,
     api_keys: Annotated[
         Optional[Path],
-        typer.Option(help="File of API keys: KEY [TEXTS_PER_MINUTE [CHARACTERS]] per line."),
+        typer.Option(help="File of API keys, one per line: KEY [TEXTS_PER_MINUTE [CHARACTERS]]."),
     ] = None,
     require_api_key: Annotated[
         bool, typer.Option("--require-api-key", help="Refuse requests without a key.")
     ] = False,
     metrics_token: Annotated[
         Optional[str],
-        typer.Option(envvar="REGARD_METRICS_TOKEN", help="Bearer token that /metrics asks for."),
+        typer.Option(envvar="REGARD_METRICS_TOKEN", help="Bearer token required for /metrics."),
     ] = None,
     behind_proxy: Annotated[
         bool,
         typer.Option(
-            "--behind-proxy", help="Believe X-Forwarded-For and -Proto of a proxy on this machine."
+            "--behind-proxy",
+            help="Trust X-Forwarded-For and X-Forwarded-Proto from a proxy on this machine.",
         ),
     ] = False,
     engine: EngineName = "torch",
@@ -52,7 +58,7 @@ def serve(
 ) -> None:
     """Serve runs over HTTP, with the API of LibreTranslate.
 
-    Ctrl-C and SIGTERM first finish what was accepted.
+    On Ctrl-C and SIGTERM, the server finishes the requests it has accepted, then stops.
     """
     from regard.cli.options import refuse
     from regard.serving import serve

@@ -18,20 +18,26 @@ from regard.errors import UsageError
 def study(
     names: Annotated[
         Optional[list[str]],
-        typer.Argument(metavar="STUDY", help="Which claims to measure: --list shows them."),
+        typer.Argument(metavar="STUDY", help="Studies to run: --list shows them."),
     ] = None,
-    every: Annotated[bool, typer.Option("--all", help="Measure all of them.")] = False,
+    every: Annotated[bool, typer.Option("--all", help="Run all studies.")] = False,
     markdown: Annotated[
         bool,
-        typer.Option("--markdown", help="Print a table of what is in --output; measure nothing."),
+        typer.Option(
+            "--markdown",
+            help="Print a table of the results in --output, without measuring anything.",
+        ),
     ] = False,
     listed: Annotated[bool, typer.Option("--list", help="List the studies.")] = False,
     quick: Annotated[
         bool,
-        typer.Option("--quick", help="Seconds instead of minutes: shows how it works, no more."),
+        typer.Option(
+            "--quick",
+            help="Take seconds instead of minutes: shows how a study works, but decides nothing.",
+        ),
     ] = False,
     output: Annotated[
-        Path, typer.Option(metavar="FOLDER", help="For pages, figures and what is trained.")
+        Path, typer.Option(metavar="FOLDER", help="Folder for pages, figures and trained runs.")
     ] = Path("studies"),
     seeds: Annotated[
         int, typer.Option(min=1, max=10, help="Repeat each measurement with this many seeds.")
@@ -40,7 +46,7 @@ def study(
 ) -> None:
     """Measure a claim about sequence models: number, verdict, figure.
 
-    The same command resumes where it was stopped; finished studies are not repeated.
+    The same command resumes after an interruption; finished studies are not repeated.
     """
     from regard.studies import NAMES
     from regard.studies.series import Series, find_study, run_studies

@@ -1,4 +1,4 @@
-"""The verbs that make training data of a run's translations: distill and augment."""
+"""The verbs that make training data from a run's translations: distill and augment."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ from regard.cli.options import (
 
 def distill(
     teacher: Annotated[Path, typer.Argument(metavar="TEACHER", help="Folder of a trained run.")],
-    source: Annotated[Path, typer.Option(help="The text to translate, one sentence per line.")],
-    output: Annotated[Path, typer.Option(help="The file to write the translations to.")],
+    source: Annotated[Path, typer.Option(help="Text to translate, one sentence per line.")],
+    output: Annotated[Path, typer.Option(help="File to write the translations to.")],
     target: Annotated[
-        Optional[Path], typer.Option(help="The original targets: score the translations.")
+        Optional[Path], typer.Option(help="Original targets, to score the translations against.")
     ] = None,
     trees: TreesFile = None,
     beam: BeamWidth = None,
@@ -37,7 +37,7 @@ def distill(
 ) -> None:
     """Translate training data for a student to learn from.
 
-    The same command continues what was stopped.
+    The same command resumes after an interruption.
     """
     from regard.data.parallel import Parallel
     from regard.runs.distill import distill
@@ -66,10 +66,12 @@ def augment(
             autocompletion=complete_run,
         ),
     ],
-    target: Annotated[Path, typer.Option(help="Target text without a source, line by line.")],
-    output: Annotated[Path, typer.Option(help="The file of synthetic pairs to write: TSV.")],
+    target: Annotated[
+        Path, typer.Option(help="Target text to translate back, one sentence per line.")
+    ],
+    output: Annotated[Path, typer.Option(help="TSV file to write the synthetic pairs to.")],
     tag: Annotated[
-        bool, typer.Option(help="Begin each synthetic source with <bt>, so that it is known.")
+        bool, typer.Option(help="Mark each synthetic source with <bt> at its beginning.")
     ] = True,
     beam: BeamWidth = None,
     length_penalty: LengthPenalty = None,
@@ -89,7 +91,7 @@ def augment(
 ) -> None:
     """Back-translate target text into synthetic pairs.
 
-    The same command continues what was stopped.
+    The same command resumes after an interruption.
     """
     from regard.runs.augment import augment
     from regard.runs.folder import Run
@@ -109,4 +111,4 @@ def augment(
             say=say,
             count=count,
         )
-    say(f"Wrote {output}: train on it with --pairs {output}, beside pairs that people wrote.")
+    say(f"Wrote {output}: train on it with --pairs {output}, together with human translations.")

@@ -91,7 +91,7 @@ def translate(
     ] = None,
     seed: Annotated[Optional[int], typer.Option(min=0, help="Seed for --sample.")] = None,
     prefix: Annotated[
-        Optional[Path], typer.Option(help="File with the beginning of each target.")
+        Optional[Path], typer.Option(help="File with a forced beginning for each target.")
     ] = None,
     trees: TreesFile = None,
     output_alignments: Annotated[
@@ -116,15 +116,15 @@ def translate(
         ),
     ] = None,
     column: Annotated[
-        Optional[str], typer.Option(help="With --ray: the column of text in Parquet shards.")
+        Optional[str], typer.Option(help="With --ray: the text column of Parquet shards.")
     ] = None,
     precision: SearchPrecision = None,
     device: Device = None,
 ) -> None:
     """Translate lines in order; a language model continues each line.
 
-    Empty lines stay empty. A tagger or classifier prints the tags or the label of each line. Typed
-    in a terminal, each line is translated at once.
+    Empty lines stay empty. A tagger or classifier prints the tags or the label of each line. Lines
+    typed in a terminal are translated one by one.
     """
     from regard.data.corpus import read_lines
     from regard.data.languages import Languages
@@ -183,7 +183,7 @@ def _check_alignments(
 
 
 def _on_cluster(ray: Optional[str], column: Optional[str], alone: Mapping[str, object]) -> bool:
-    """Whether shards are translated; what then has no effect is refused, and the reverse."""
+    """Whether shards are translated; options that have no effect in that case are refused."""
     if ray is None:
         refuse("without --ray", {"--column": column})
     else:
@@ -268,7 +268,7 @@ def evaluate(
     columns: ColumnNames = None,
     reference: Annotated[
         Optional[list[Path]],
-        typer.Option(help="File with another translation of each source line; repeatable."),
+        typer.Option(help="File with another reference for each line; may be repeated."),
     ] = None,
     beam: BeamWidth = None,
     length_penalty: LengthPenalty = None,
@@ -281,7 +281,7 @@ def evaluate(
     int8: Int8 = False,
     shortlist: Shortlist = 0,
     alignments: Annotated[
-        Optional[Path], typer.Option(help="Gold alignments of the pairs: report the error rate.")
+        Optional[Path], typer.Option(help="Gold alignments: report the alignment error rate.")
     ] = None,
     method: MethodName = "grow-diag",
     attention_heads: HeadNames = None,
@@ -297,10 +297,9 @@ def evaluate(
 ) -> None:
     """Score a test set: BLEU, chrF, TER, exact match, perplexity.
 
-    Tags and labels have accuracy and F1. Each score has its signature. Without files the validation
-    data of the run is used. A language model has a perplexity only. With gold alignments, the error
-    rate of the word alignments by attention is reported too. With columns of languages, each
-    direction has its score.
+    Without files, the validation data of the run is used. Tags and labels are scored by accuracy
+    and F1, a language model by perplexity alone. Every score has its signature. If the pairs have
+    columns of languages, each direction is scored too.
     """
     from regard.data.parallel import Parallel
     from regard.inspection.aligning import score_run
@@ -386,10 +385,10 @@ def compare(
     json: AsJson = False,
     device: Device = None,
 ) -> None:
-    """Test whether a run is better: paired bootstrap.
+    """Test whether a run is significantly better: paired bootstrap.
 
-    Judges choose among the candidates of every run but the first, and an ensemble has every run
-    but the first, so that the same run given twice shows what they add.
+    --judge and --ensemble apply to every run but the first, so the same run given twice shows what
+    they add. Without files, the validation data of the runs is used.
     """
     from dataclasses import asdict
 
@@ -419,21 +418,21 @@ def judge(
     run: RunFolder,
     judge: Judges = None,
     tune: Annotated[  # said or not, this is what the verb does
-        bool, typer.Option("--tune", help="Find the weights, as without this option.", hidden=True)
+        bool, typer.Option("--tune", help="Find the weights, as without it.", hidden=True)
     ] = True,
     source: Source = None,
     target: Target = None,
     pairs: PairsFiles = None,
     trees: TreesFiles = None,
     columns: ColumnNames = None,
-    beam: Annotated[int, typer.Option(min=2, help="Candidates per line.")] = 20,
-    trials: Annotated[int, typer.Option(min=1, help="Weights to try.")] = 1000,
+    beam: Annotated[int, typer.Option(min=2, help="Number of candidates per line.")] = 20,
+    trials: Annotated[int, typer.Option(min=1, help="Number of weights to try.")] = 1000,
     seed: Annotated[int, typer.Option(min=0, help="Random seed.")] = 1,
     device: Device = None,
 ) -> None:
-    """Find how much each judge should count.
+    """Find the weights of judges that rerank translations.
 
-    The weights are kept with the run, for --judge tuned. Without files the validation data of the
+    The weights are stored in the run, for --judge tuned. Without files, the validation data of the
     run is used; never use test data here.
     """
     from regard.data.parallel import Parallel
@@ -446,4 +445,4 @@ def judge(
         typer.echo(f"--judge {each}")
     typer.echo(f"--length-penalty {found.weights.length_penalty:g}")
     typer.echo(f"{found.metric} {found.value:.2f} with judges, {found.alone:.2f} without")
-    say(f"The weights are kept with {run}: use them with --judge tuned.")
+    say(f"Stored the weights in {run}: use them with --judge tuned.")

@@ -1,4 +1,4 @@
-"""A command: its help names what to give instead of types; it never overwrites what it reads."""
+"""A command whose help names values instead of types, and which never overwrites its inputs."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ _TYPES = {
 class Verb(TyperCommand):
     """A command whose help names no types: `RUN` and `--beam NUMBER`.
 
-    With the options `device` and `precision`, what it does happens on that device and in that
-    precision. Its outputs are the paths whose parameters are called `output` or `output_...`; none
-    of them may be a file that it reads.
+    With the options `device` and `precision`, it runs on that device and in that precision. Its
+    outputs are the paths whose parameters are called `output` or `output_...`; none of them may be
+    a file that it reads.
     """
 
     def invoke(self, ctx: Any) -> Any:

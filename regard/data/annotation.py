@@ -1,4 +1,4 @@
-"""What an annotation of a line is: a value, or several, for each piece of a source."""
+"""The base of annotations: a value, or several, for each piece of a source."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class Annotation(ABC):
         return line
 
     def check(self, line: Line, where: str) -> None:
-        """Refuse a line that lacks what is needed, or has it wrong."""
+        """Refuse a line whose annotation is missing or wrong."""
         return
 
     def shown(self, line: Line) -> str:
@@ -66,7 +66,7 @@ class Annotation(ABC):
         return
 
     def read(self, line: Line, text: str, where: str) -> Line:
-        """The line with what its line of the annotation file says."""
+        """The line with the annotation from its line of the annotation file."""
         return line
 
     def write(self, line: Line) -> str:

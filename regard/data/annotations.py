@@ -1,5 +1,5 @@
-"""What may be known of a line besides its ids: read from a file or found in the text, and carried
-to its pieces."""
+"""What may be known about a line besides its ids: read from a file or derived from the text, and
+carried to its pieces."""
 
 from __future__ import annotations
 

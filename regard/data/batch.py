@@ -1,4 +1,4 @@
-"""What a model is given: rows of ids padded to one length."""
+"""The input of a model: rows of ids padded to one length."""
 
 from __future__ import annotations
 

@@ -166,7 +166,7 @@ class Pairs:
         return (entry.pair for entry in self.entries() if entry.pair is not None)
 
     def entries(self) -> Iterator[Entry]:
-        """Every record of the files, those that cannot be used too."""
+        """Every record of the files, usable or not."""
         tally = _Tally()
         self._begins = []
         for index, portion in enumerate(self.portions):

@@ -6,7 +6,7 @@ import re
 from html.entities import html5
 
 EXTREME_RATIO = 9
-"""One side of a pair has more than so many times the characters of the other."""
+"""One side of a pair has more than this many times the characters of the other."""
 
 LIKELY_TASK = 0.5
 """What more than this share of the pairs have is the task rather than damage: copying, or a

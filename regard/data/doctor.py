@@ -49,7 +49,7 @@ class Profile:
 
 @dataclass(frozen=True)
 class Examination:
-    """What the doctor saw: a profile to compare later files with, and warnings to print."""
+    """The doctor's result: a profile to compare later files with, and warnings to print."""
 
     profile: Profile
     warnings: tuple[str, ...]
@@ -229,7 +229,7 @@ class _Counts:
         return found + (self._repetition("target", self.target_lines) if is_text else [])
 
     def _comparisons(self) -> list[str]:
-        """What is suspicious if both sides are text."""
+        """Whatever is suspicious, if both sides are text."""
         found = []
         if self.identical > LIKELY_TASK * self.pairs:
             found.append(

@@ -91,7 +91,7 @@ class PairEncoder:
         return PairEncoder(source, self._target.sampled(sampling, seeds[1]), self._annotations)
 
     def encode(self, pairs: Sequence[Pair]) -> tuple[list[Row], list[Row]]:
-        """The rows of the sources, and those of the targets."""
+        """The rows of the sources and the rows of the targets."""
         sources, targets = [pair.source for pair in pairs], [pair.target for pair in pairs]
         if not any(kind.reads_target for kind in self._annotations):
             return self._source.encode(sources), self._target.encode(targets)

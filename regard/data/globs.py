@@ -34,7 +34,7 @@ class Matched:
         if len(self.files) != len(other.files):
             raise UsageError(
                 f"{self.given} is {counted(len(self.files), 'file')} but {other.given} is "
-                f"{counted(len(other.files), 'file')}: each must have its counterpart."
+                f"{counted(len(other.files), 'file')}: each file needs its counterpart."
             )
         pairs = list(zip(self.files, other.files, strict=True))
         for one, another in pairs:
@@ -46,7 +46,7 @@ class Matched:
         return pairs
 
     def _filled(self, path: Path) -> tuple[str, ...]:
-        """What the wildcards stand for in a file; nothing where that is not plain."""
+        """The text that the wildcards match in a path; nothing where that is ambiguous."""
         literal = map(re.escape, _WILDCARD.split(str(self.given)))
         found = re.fullmatch("(.*?)".join(literal), str(path), re.DOTALL)
         return () if found is None else found.groups()

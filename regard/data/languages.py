@@ -12,11 +12,11 @@ _TAG = re.compile(
     r"(?P<variants>(-[a-z0-9]{5,8})*)",
     re.IGNORECASE,
 )
-"""Of BCP 47: language, script, region and variants, such as de-CH-1996."""
+"""A BCP 47 tag: language, script, region and variants, such as de-CH-1996."""
 
 
 class Languages(NamedTuple):
-    """Those of the source and the target; None where nobody has said."""
+    """The languages of source and target; None where not given."""
 
     source: Optional[str] = None
     target: Optional[str] = None
@@ -27,16 +27,14 @@ class Languages(NamedTuple):
         return Languages(*(None if each is None else _tag(each) for each in (source, target)))
 
     def or_else(self, others: Languages) -> Languages:
-        """The others where nobody has said here."""
+        """These languages, completed by the others where not given."""
         return Languages(self.source or others.source, self.target or others.target)
 
 
 def _tag(text: str) -> str:
     match = _TAG.fullmatch(text.strip().replace("_", "-"))
     if match is None:
-        raise UsageError(
-            f"'{text}' is not the tag of a language: write one such as en, pt-BR or zh-Hant."
-        )
+        raise UsageError(f"'{text}' is not a language tag: write one such as en, pt-BR or zh-Hant.")
     language, script, region = match["language"].lower(), match["script"], match["region"]
     parts = [language, script and script.title(), region and region.upper()]
     return "-".join(part for part in parts if part) + match["variants"].lower()

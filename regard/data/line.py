@@ -53,7 +53,7 @@ class Pair(NamedTuple):
 
 
 Text = Union[str, Line]
-"""What a person may give as a line."""
+"""What callers may pass as a line."""
 
 Sides = tuple[Text, Text]
 """A source and its target, as a person may give them."""

@@ -28,7 +28,7 @@ class Order:
         self._shift = int(generator.integers(rows)) if self._block > 1 else 0
 
     def rows(self, start: int, stop: int) -> Indices:
-        """Those that are at these positions of the epoch."""
+        """The rows at these positions of the epoch."""
         if self._block == 1:
             return self._blocks[start:stop].astype(np.int64)
         positions = np.arange(start, min(stop, self._rows), dtype=np.int64)

@@ -1,5 +1,5 @@
-"""What a file is by its first bytes: text, compressed text, or something that is called by its name
-when it is refused."""
+"""Recognises a file by its first bytes: text, compressed text, or another format, which is refused
+by name."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Optional
 from regard.errors import UsageError
 
 START = 4096
-"""Bytes from the beginning of a file that are enough to know what it is."""
+"""Number of first bytes that are enough to recognise a file."""
 
 _COMPRESSED = {
     "gzip": re.compile(rb"\x1f\x8b"),
@@ -64,7 +64,7 @@ def compression(start: bytes) -> Optional[str]:
 
 
 def refuse_other(start: bytes, name: str) -> None:
-    """Refuse, by its name, what is not text and is not read."""
+    """Refuse a file that is not text, naming its format."""
     if (packed := compression(start)) is not None:
         raise UsageError(f"{name} is compressed with {packed} here: decompress it first.")
     for pattern, kind, advice in _REFUSED:

@@ -25,7 +25,7 @@ Paths = Union[PathLike, Sequence[PathLike]]
 """One file, or several that are read one after the other; a path may have wildcards."""
 
 Files = list[list[tuple[Path, ...]]]
-"""For each time that files were given, those that belong together; a pattern gives several."""
+"""The files that belong together, for each time the options were given; a pattern gives several."""
 
 _MAX_WEIGHT = 100
 
@@ -215,7 +215,7 @@ class Parallel:
 
 
 def check_parallel(*given: Optional[Parallel]) -> None:
-    """Refuse anything else that a caller from Python may give, such as the name of a file."""
+    """Refuse anything else that a Python caller may pass, such as the name of a file."""
     for data in given:
         if data is not None and not isinstance(data, Parallel):
             raise UsageError(
@@ -230,7 +230,7 @@ def paths_of(given: Optional[Paths]) -> tuple[Path, ...]:
 
 
 def _matched(given: Optional[Paths]) -> list[Matched]:
-    """What each of the paths stands for."""
+    """The files that each path or pattern matches."""
     if given is None:
         return []
     paths = [given] if isinstance(given, (str, Path)) else given

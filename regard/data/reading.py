@@ -118,7 +118,7 @@ class _Hashed(io.RawIOBase):
 
 
 class _Decompressor(Protocol):
-    """What the decompressors of the standard library have in common."""
+    """The interface that the decompressors of the standard library share."""
 
     @property
     def eof(self) -> bool: ...
@@ -191,7 +191,7 @@ class _Streams:
         self._current: Optional[_Decompressor] = None
 
     def read(self, length: int) -> bytes:
-        """At most so many bytes; none at the end of the file."""
+        """At most this many bytes; none at the end of the file."""
         while True:
             data = b""
             if self._current is None or self._current.eof:

@@ -83,7 +83,7 @@ class Reread:
 
     @property
     def report(self) -> Report:
-        """What the first pass found."""
+        """The findings of the first pass."""
         assert self._pairs.report is not None
         return self._pairs.report
 

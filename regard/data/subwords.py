@@ -207,7 +207,7 @@ def train_subwords(
 
 
 def sample_evenly(lines: Iterable[str], limit: int = _TRAINING_LINES) -> list[str]:
-    """At most `limit` lines from all over the text, the same ones each time.
+    """At most `limit` lines from all over the text, always the same ones.
 
     Multiples of the golden ratio spread evenly over the circle, and they have no period that
     could coincide with a pattern of the text, such as alternating source and target.

@@ -1,4 +1,4 @@
-"""Tags: words before a source line that say what to make of it.
+"""Tags: words before a source line that tell the model how to treat it.
 
 `<2de>` asks for a language (Johnson et al. 2017, arXiv 1611.04558), `<from-en>` names that of the
 source, and `<bt>` marks a source that was translated from its target (Caswell et al. 2019,

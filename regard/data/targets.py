@@ -1,4 +1,4 @@
-"""What a target may be, by what a model writes: as many tags as words, a known label, indices of
+"""Valid targets, by what the model writes: as many tags as words, a known label, indices of
 source words."""
 
 from __future__ import annotations
@@ -13,17 +13,17 @@ from regard.messages import counted
 from regard.metrics.table import Writes
 
 CLOSED: tuple[Writes, ...] = ("tags", "label")
-"""What is written from a fixed set, so that nothing may be unknown."""
+"""The kinds of target from a fixed set, where nothing may be unknown."""
 
 Where = Callable[[int], str]
-"""The place of a target, such as its file and line, given its line number."""
+"""Where a target is, such as its file and line, given its line number."""
 
 _INDEX = re.compile(r"[1-9][0-9]{0,8}")
 _SHOWN = 40
 
 
 def check_target(writes: Writes, pair: Pair, where: str) -> None:
-    """Refuse a target that cannot be that of its source."""
+    """Refuse a target that does not fit its source."""
     if writes == "tags":
         words, tags = (len(text.split()) for text in pair.texts)
         if words != tags:

@@ -41,7 +41,7 @@ class TokenizerSettings(Settings):
         description="How lines are segmented into pieces; marian: as an imported model does.",
     )
     target: Optional[TargetKind] = Field(
-        default=None, description="How target lines are segmented, if otherwise; null: the same."
+        default=None, description="How target lines are segmented; null: like source lines."
     )
     vocabulary: int = Field(
         default=8000, gt=RESERVED, le=MAX_COUNT, description="Largest number of pieces."
@@ -128,7 +128,7 @@ class Tokenizer(ABC):
 
     @abstractmethod
     def content(self) -> str | list[str]:
-        """What has to be stored to build the same tokenizer again."""
+        """What must be stored to build the same tokenizer again."""
 
     @abstractmethod
     def put_first(self, seen: Collection[int]) -> tuple[Tokenizer, int]:
@@ -283,7 +283,7 @@ class Indices(_Unlearned):
 
 
 class Bytes(_Unlearned):
-    """Each byte of the UTF-8 text is one id; nothing has to be learned."""
+    """Each byte of the UTF-8 text is one id; nothing is learned."""
 
     kind = "byte"
 

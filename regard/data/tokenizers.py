@@ -78,7 +78,8 @@ class Tokenizers:
 
     @staticmethod
     def given(path: Path) -> Tokenizers:
-        """Those of a folder, or one for both sides from a tokenizer file or SentencePiece model."""
+        """The tokenizers of a folder, or one for both sides from a tokenizer file or SentencePiece
+        model."""
         if path.is_file() and path.suffix == ".model":
             return Tokenizers.one(read_model(path))
         try:

@@ -24,7 +24,7 @@ def check_tree(heads: Sequence[int], words: int, where: str) -> None:
             )
     if (word_in_cycle := _cycle(heads)) is not None:
         raise UsageError(
-            f"{where} is not a tree: going from head to head, word {word_in_cycle} comes back "
+            f"{where} is not a tree: following the heads, word {word_in_cycle} comes back "
             "to itself."
         )
 

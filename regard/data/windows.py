@@ -43,7 +43,7 @@ def group_by_length(lengths: Sequence[int], tokens: int, groups: int = 1) -> Ite
 
 
 class Work(ABC, Generic[Item, Encoded, Result]):
-    """What is done with the items of a stream."""
+    """What to do with the items of a stream."""
 
     @abstractmethod
     def encode(self, items: list[Item], first: int) -> list[Encoded]:
@@ -51,14 +51,14 @@ class Work(ABC, Generic[Item, Encoded, Result]):
 
     @abstractmethod
     def length(self, encoded: Encoded) -> int:
-        """What an item counts towards the budget of its group; 0 to leave it out."""
+        """How much an item counts towards the budget of its group; 0 leaves it out."""
 
     @abstractmethod
     def process(self, groups: Iterable[list[Encoded]]) -> Iterable[Sequence[Result]]:
         """The results of each group, in order."""
 
     def groups(self, items: int) -> int:
-        """The least number of groups for a window of so many items."""
+        """The least number of groups for a window of this many items."""
         return 1
 
 

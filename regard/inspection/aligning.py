@@ -77,7 +77,7 @@ def align(
 
 @dataclass(frozen=True)
 class RankedHeads:
-    """Heads, and how far they are from what they were chosen by: 0 is best, 1 is worst."""
+    """Heads with the error by which they were chosen: 0 is best, 1 is worst."""
 
     heads: AttentionHeads
     error: float
@@ -108,7 +108,7 @@ def choose(
     if not usable:
         raise UsageError("There is nothing to choose heads by: give pairs with text on both sides.")
     if not usable[0][0].names:
-        raise UsageError("This model has no attention to the source, so it aligns nothing.")
+        raise UsageError("This model has no attention to the source, so it cannot align words.")
     known = None if gold is None else [gold[i] for _, i in usable]
     return _best([example for example, _ in usable], method, known, moments_of(predictor.model))
 
@@ -263,7 +263,7 @@ def read_pairs(run: Run, data: Parallel) -> Iterator[tuple[Line, Line]]:
 
 
 def check_pairs(run: Run, data: Parallel, say: Callable[[str], None]) -> None:
-    """Read everything once, and say what was found, before anything is aligned."""
+    """Read everything once and report problems before anything is aligned."""
     check_aligns(run.config)
     data.check_read_by(run.config.annotations)
     data.refuse_weights()
@@ -296,7 +296,7 @@ class GoldFile:
 def check_one_per_pair(gold: Sequence[Gold], pairs: Sequence[Sides]) -> None:
     if len(pairs) != len(gold):
         raise UsageError(
-            f"The gold has {counted(len(gold), 'line')} for {counted(len(pairs), 'pair')}: "
+            f"The gold file has {counted(len(gold), 'line')} for {counted(len(pairs), 'pair')}: "
             "give one per pair."
         )
 
@@ -322,7 +322,8 @@ def score_run(
     method: str,
     say: Callable[[str], None],
 ) -> list[Score]:
-    """How well the attention of a run aligns given translations, beside gold alignments."""
+    """How well the attention of a run aligns given translations, measured against gold
+    alignments."""
     by, run = find_method(method), Run.open(path)
     data.check_read_by(run.config.annotations)
     if not data:

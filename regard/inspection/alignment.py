@@ -69,7 +69,7 @@ class AttentionHeads:
     def mean(self, cross: tuple[Weights, ...]) -> NDArray[np.float64]:
         """(T, S): the mean of the chosen heads."""
         if not cross:
-            raise UsageError("This model has no attention to the source, so it aligns nothing.")
+            raise UsageError("This model has no attention to the source, so it cannot align words.")
         chosen = self.indices or every_head(cross)
         for layer, head in chosen:
             if layer > len(cross) or head > len(cross[layer - 1]):

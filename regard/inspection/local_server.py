@@ -28,7 +28,7 @@ CONNECTION_TIMEOUT = 10.0
 
 
 class Answer(NamedTuple):
-    """What is sent back."""
+    """The response."""
 
     text: str
     kind: str = "text/plain"
@@ -36,14 +36,14 @@ class Answer(NamedTuple):
 
 
 class Request(NamedTuple):
-    """What was asked: the query of a GET, the JSON value of a POST."""
+    """The request: the query of a GET, the JSON value of a POST."""
 
     query: Mapping[str, str]
     body: Any
 
 
 Routes = Mapping[str, Callable[[Request], Answer]]
-"""What answers which request, such as "GET /data"."""
+"""The handler of each request, such as "GET /data"."""
 
 
 class _RefusedError(Exception):

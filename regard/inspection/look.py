@@ -79,7 +79,7 @@ class Look:
         return sum(each.log_probability for each in self.written)
 
     def sides(self, kind: str) -> tuple[Side, Side]:
-        """What attends, and what it attends to."""
+        """The axis that attends and the axis it attends to."""
         _, rows, columns = self.layers.of(kind)[0].shape
         looking, looked_at = self.layers.kinds[kind]
         return self._side(looking, rows), self._side(looked_at, columns)
@@ -178,10 +178,10 @@ def look(
 ) -> Look:
     """Look at how a sentence is translated, or how a given target is read with it.
 
-    With a prefix, the translation begins with it. A model that reads dependency trees is given a
-    `Line` with its tree, as for translating. A language model continues the text, and the look is
-    at what it wrote. Without `attention_heads`, words are aligned by the heads whose two directions
-    agree most in this sentence.
+    With a prefix, the translation begins with it. A model that reads dependency trees gets a `Line`
+    with its tree, as for translating. A language model continues the text, and the look is at what
+    it wrote. Without `attention_heads`, words are aligned by the heads whose two directions agree
+    most in this sentence.
     """
     model, sides, line = predictor.model, predictor.tokenizers, Line.of(text).stripped()
     source, tokens, nodes = _both(predictor, line, target, prefix)

@@ -49,7 +49,7 @@ def _read_sentences(
     annotations: Beside,
     kinds: Kinds,
 ) -> list[Sentence]:
-    """One sentence, or those of a file, each with its target if targets are given."""
+    """One sentence or the sentences of a file, each with its target if targets are given."""
     lines = list(read_plain(given)) if isinstance(given, Path) else [given or ""]
     forced: list[Optional[str]] = [targets if isinstance(targets, str) else None] * len(lines)
     if isinstance(targets, Path):

@@ -1,4 +1,4 @@
-"""The vectors of a model: nearest neighbours of a token, and what its positions do."""
+"""The vectors of a model: the nearest neighbours of a token, and the effect of its positions."""
 
 from __future__ import annotations
 

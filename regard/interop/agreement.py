@@ -1,4 +1,4 @@
-"""Whether an exported model does what its run does: the same greedy translations, and the same
+"""Checks that an exported model agrees with its run: the same greedy translations, and the same
 log-probabilities of their tokens."""
 
 from __future__ import annotations

@@ -30,7 +30,7 @@ Weights = Mapping[str, Tensor]
 
 
 def require_ctranslate2() -> None:
-    """Say how to install the package where it is missing."""
+    """Say how to install the package if it is missing."""
     try:
         import ctranslate2  # noqa: F401
     except ImportError:
@@ -111,7 +111,7 @@ class Conversion:
             _layer(layer, weights, f"{name}.layers.{number}", self.transformer.position == "shaw")
 
     def _positions(self, weights: Weights, name: str) -> Optional[Tensor]:
-        """What is added to the embeddings, one row per position."""
+        """The vectors added to the embeddings, one row per position."""
         config, length = self.transformer, position_count(self.config)
         match config.position:
             case "sinusoidal":

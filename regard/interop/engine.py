@@ -225,7 +225,7 @@ def check_engine(engine: str) -> None:
 
 
 def id_names(size: int) -> list[str]:
-    """What the engine calls our ids."""
+    """The engine's names for our ids."""
     return [*RESERVED_NAMES, *map(str, range(len(RESERVED_NAMES), size))]
 
 

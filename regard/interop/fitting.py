@@ -25,7 +25,7 @@ RESERVED_IDS = (PAD, BOS, UNKNOWN)
 """Never part of a target."""
 
 RESERVED_NAMES = ("<pad>", "<s>", "</s>", "<unk>")
-"""What other tools call the ids 0 to 3."""
+"""The names of the ids 0 to 3 in other tools."""
 
 FIRST = len(RESERVED_NAMES)
 

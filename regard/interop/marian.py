@@ -47,7 +47,7 @@ _TIED = {"all": (_SHARED, _SOURCE, _TARGET, _OUTPUT), "target": (_TARGET, _OUTPU
 
 @dataclass(frozen=True)
 class Imported:
-    """What a folder holds, as a run needs it."""
+    """The contents of a folder, in the form a run needs."""
 
     config: Config
     tokenizers: Tokenizers

@@ -61,7 +61,7 @@ Say = Callable[[str], None]
 
 @dataclass(frozen=True)
 class Using:
-    """What lines are translated with, besides the run: the options of `regard translate`."""
+    """How lines are translated, besides the run: the options of `regard translate`."""
 
     search: Optional[Search] = None
     engine: str = "torch"
@@ -87,7 +87,7 @@ class Loading:
 
     @staticmethod
     def of(path: Path, column: Optional[str], using: Using, say: Say) -> Loading:
-        """Checks what is asked for here, before any worker starts."""
+        """Checks the request here, before any worker starts."""
         run = Run.open(path)
         Parallel().check_read_by(run.config.annotations)
         check_engine(using.engine)
@@ -177,8 +177,8 @@ def translate_shards(
     say: Say = print,
     count: Count = uncounted,
 ) -> int:
-    """Translate every shard of a folder or pattern into a folder, by the workers of a Ray cluster;
-    returns the number of lines that are translated there.
+    """Translate every shard of a folder or pattern into a folder, with the workers of a Ray
+    cluster; returns the number of lines that are translated there.
 
     `cluster` is HOST:PORT, auto for the cluster of this machine, or local for one that lives as
     long as this call. The same call again translates what is not done yet. Every worker must find
@@ -244,7 +244,7 @@ class _Work:
 
 
 def _rows(shards: Sequence[Shard], loading: Loading, workers: int) -> Iterator[Mapping[str, Any]]:
-    """What the workers say of each shard, as soon as they do.
+    """The workers' report on each shard, as soon as it arrives.
 
     A worker that dies is started again where there is room, and so is what it was doing.
     """
@@ -291,7 +291,7 @@ def connected(cluster: str, workers: Optional[int]) -> Iterator[int]:
         room = int(ray.cluster_resources().get("CPU", 0))
         if workers is not None and workers > room:
             raise UsageError(
-                f"The cluster has {counted(room, 'CPU')}: ask for at most so many --workers."
+                f"The cluster has {counted(room, 'CPU')}: give at most that many --workers."
             )
         yield workers or max(room, 1)
     finally:
@@ -324,7 +324,8 @@ def _init(cluster: str, temporary: Optional[str], workers: Optional[int]) -> Non
 
 
 def _check_address(cluster: str) -> None:
-    """Refuse what is not an address or where nothing answers, which Ray takes minutes to notice."""
+    """Refuse what is not an address, and an address where nothing answers, which Ray takes minutes
+    to notice."""
     if cluster in (LOCAL, "auto"):
         return
     host, _, port = cluster.rpartition(":")
@@ -345,4 +346,4 @@ def _check_address(cluster: str) -> None:
 
 
 def _silent(_: str) -> None:
-    """Workers have nobody to tell."""
+    """Workers report to nobody."""

@@ -1,4 +1,4 @@
-"""Corpora in many files: their shards, what is done of them, and how one is translated."""
+"""Corpora in many files: finding their shards, recording which are done, and translating one."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class Shard:
 
 @dataclass(frozen=True)
 class Done:
-    """What is recorded of a shard: the hashes of both files and the number of lines."""
+    """The record of a shard: the hashes of both files and the number of lines."""
 
     source: str
     source_sha256: str = ""
@@ -63,7 +63,8 @@ class Done:
 
 @dataclass
 class Manifest:
-    """What is done of the shards in a folder, by the names of their targets, and with what."""
+    """Which shards of a folder are done, by the names of their targets, and how they were
+    translated."""
 
     folder: Path
     settings: Mapping[str, Any]
@@ -71,7 +72,7 @@ class Manifest:
 
     @staticmethod
     def of(folder: Path, settings: Mapping[str, Any]) -> Manifest:
-        """That of an earlier start, or a new one in an empty folder."""
+        """The manifest of an earlier start, or a new one in an empty folder."""
         path = folder / MANIFEST
         if not path.exists():
             if any(each.name != "lock" for each in folder.iterdir()):
@@ -250,7 +251,7 @@ def _column(table: Any, asked: Optional[str], path: Path) -> str:
     """The column of text to be translated."""
     if PREDICTION in table.schema_arrow.names:
         raise UsageError(
-            f"{path} has a column '{PREDICTION}', which its translations would be: rename it."
+            f"{path} has a column '{PREDICTION}', the name that translations are given: rename it."
         )
     if asked is not None:
         check_columns(table, (asked,), path)

@@ -1,4 +1,5 @@
-"""Train variants one after the other, measure each, write one table; resume where it stopped."""
+"""Train variants one after the other, measure each and write one table; resume after
+interruptions."""
 
 from __future__ import annotations
 
@@ -68,7 +69,7 @@ def budget_of(steps: Optional[int], epochs: Optional[float], minutes: Optional[f
 
 
 def run_ladder(ladder: Ladder, quiet: bool, say: Callable[[str], None]) -> list[VariantResult]:
-    """Train and measure what is not done yet, and write the table after each variant."""
+    """Train and measure the variants that are not done yet; write the table after each."""
     ladder.check()
     test_set = ladder.test_set(say)
     results: list[VariantResult] = []

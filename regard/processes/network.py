@@ -57,7 +57,7 @@ def use_interface(address: str) -> None:
     own = _own_address(address)
     if is_loopback(own):
         raise UsageError(
-            f"The first machine calls itself {address}, an address that others cannot reach: give "
+            f"The first machine reports {address}, an address that others cannot reach: give "
             f"torchrun --local-addr with the address of each machine, or set {_INTERFACE}."
         )
     name = _interface_of(own)

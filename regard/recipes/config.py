@@ -103,8 +103,8 @@ class Config(Settings):
     def _fits_precision(self) -> Config:
         if self.training.precision != "float32" and not self.model.mixed_precision:
             raise ValueError(
-                f"a model of kind {self.model.kind} addresses its memory too finely for "
-                f"{self.training.precision}: set training.precision=float32"
+                f"a model of kind {self.model.kind} needs more precision than "
+                f"{self.training.precision} to address its memory: set training.precision=float32"
             )
         return self
 
@@ -156,12 +156,13 @@ class Config(Settings):
 
     @property
     def writes(self) -> Writes:
-        """What the model writes, which decides the metrics it is judged by."""
+        """What the model writes, which determines its metrics."""
         return self.model.writes
 
     @property
     def metric(self) -> str:
-        """What chooses the best checkpoint: by default the main metric of what is written."""
+        """The metric that chooses the best checkpoint: by default the main one of what the model
+        writes."""
         return self.training.metric or (REPORTED[self.writes][0] if self.reads_source else LOSS)
 
     @property
@@ -178,7 +179,7 @@ class Config(Settings):
 
     @property
     def annotations(self) -> Kinds:
-        """What the model reads of the source besides the ids."""
+        """What the model reads besides the ids of the source."""
         return tuple(kind.between(self.tokenizer.marker) for kind in self.model.annotations)
 
     @property

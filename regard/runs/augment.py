@@ -42,7 +42,8 @@ def augment(
     the target language, and the line itself, in order. An empty line stays one.
 
     A synthetic source begins with the tag <bt>, unless `tag` is false, so that a model can tell it
-    from a real one. The same call continues what was stopped. `languages` are those between which a
+    from a real one. After an
+    interruption, the same call resumes. `languages` are those between which a
     run of several languages translates. `count` is told how many more lines are done.
     """
     run, text = Run.open(Path(reverse)), Path(target)
@@ -70,7 +71,7 @@ def augment(
 
 
 def _check(path: Path) -> str:
-    """Read everything once, so that nothing is wrong halfway; the hash of what is translated."""
+    """Read everything once, to find errors before the work begins; return the hash of the text."""
     digest, filled = hashlib.sha256(), False
     for line in read_plain(path):
         digest.update(f"{line}\n".encode("utf-8", "replace"))

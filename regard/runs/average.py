@@ -31,7 +31,7 @@ def average(
     """Make a new run whose weights are the mean of those of several runs.
 
     They need the same model and tokenizer, and should have started from the same weights. With
-    `last`, the mean is of the last so many checkpoints of each run.
+    `last`, it is the mean of this many of the last checkpoints of each run.
     """
     given = [runs] if isinstance(runs, (str, Path)) else list(runs)
     members = [Run.open(Path(path)) for path in given]
@@ -44,7 +44,7 @@ def average(
     if not _related(members):
         say(
             "These runs did not start from the same weights, so their average may be worse than "
-            "each of them: 'regard evaluate' tells."
+            "each of them: compare them with 'regard compare'."
         )
     steps: list[str] = []
     model = _mean(_models(members, last, steps, say))
@@ -78,7 +78,7 @@ def _check_same_model(first: Run, other: Run) -> None:
     if old["model.kind"] != new["model.kind"]:
         raise UsageError(
             f"{first.path} is of kind {old['model.kind']} and {other.path} of kind "
-            f"{new['model.kind']}: only runs of one kind have an average."
+            f"{new['model.kind']}: only runs of one kind can be averaged."
         )
     names = [
         name
@@ -87,7 +87,8 @@ def _check_same_model(first: Run, other: Run) -> None:
     ]
     if names:
         raise UsageError(
-            f"{first.path} and {other.path} differ in {_and(names)}: their weights have no average."
+            f"{first.path} and {other.path} differ in {_and(names)}: their weights cannot be "
+            "averaged."
         )
 
 
@@ -126,7 +127,7 @@ def _name(run: Run, step: int) -> str:
 
 
 def _mean(models: Iterable[Model]) -> Model:
-    """A model with the mean weights; what is not a number with a fraction is that of the last."""
+    """A model with the mean weights; tensors of integers are those of the last model."""
     total, count = dict[str, Tensor](), 0
     for model in models:
         count += 1

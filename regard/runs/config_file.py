@@ -53,7 +53,7 @@ def _read(path: Path) -> dict[str, Any]:
 
 
 def _merged(base: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
-    """The changes in the place of what they change; another kind of model shares no settings with
+    """The settings with the changes applied; another kind of model shares no settings with
     the one before, and a budget is one number."""
     merged = dict(base)
     for name, value in changes.items():

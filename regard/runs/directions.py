@@ -22,7 +22,7 @@ def save_directions(run: Run, directions: Iterable[Languages]) -> None:
 
 
 def directions_of(run: Run) -> list[Languages]:
-    """Those it was trained on; none for a run of one direction."""
+    """The directions it was trained on; none for a run of one direction."""
     return [Languages(*each) for each in run.facts(FACTS).get(FACTS, [])]
 
 

@@ -45,8 +45,8 @@ def distill(
 ) -> Optional[Score]:
     """Write the teacher's translation of each source line to a file, in order; empty lines stay.
 
-    The same call continues what was stopped. With a target, the score of the translations against
-    it is returned. `count` is told how many more lines are done.
+    After an interruption, the same call resumes. With a target, the score of the translations
+    against it is returned. `count` is called with the number of lines done since its last call.
     """
     check_parallel(data)
     run = Run.open(Path(teacher))
@@ -69,7 +69,7 @@ def distill(
 
 
 def identity_of(run: Run, predictor: Predictor, say: Say) -> dict[str, Any]:
-    """What the translations of a text depend on besides the text."""
+    """Everything besides the text that its translations depend on."""
     return {
         "weights": weights_digest(run, say),
         "search": predictor.search.model_dump(mode="json"),
@@ -105,7 +105,7 @@ def _lines(data: Parallel, kinds: Kinds) -> Iterable[Line]:
 
 
 def _check(data: Parallel, kinds: Kinds) -> str:
-    """Read everything once, so that nothing is wrong halfway; the hash of what is translated."""
+    """Read everything once, to find errors before the work begins; return the hash of the text."""
     digest = hashlib.sha256()
     targets = read_plain(paths_of(data.target)[0]) if data.target is not None else None
     number = 0

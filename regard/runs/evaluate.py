@@ -34,8 +34,8 @@ PLAIN = TextMetrics()
 class Evaluation(Mapping[str, float]):
     """The scores of a run on some pairs, by the name of the metric: evaluation["BLEU"].
 
-    `scores` has their signatures, and `outputs` what was written, one per line: empty if the line
-    was skipped.
+    `scores` has
+    their signatures, and `outputs` the predictions, one per line: empty if the line was skipped.
     """
 
     scores: tuple[Score, ...]
@@ -166,7 +166,7 @@ def compare(
         raise UsageError("A language model has no translations to compare: see 'regard evaluate'.")
     if len({each.config.writes for each in experiments}) > 1:
         raise UsageError(
-            "These runs do not write the same: compare text with text, tags with tags."
+            "These runs write different kinds of target: compare text with text, tags with tags."
         )
     metrics = metrics_of(experiments[0], metrics, data)
     if data and not any(each.config.annotations for each in experiments):

@@ -1,4 +1,4 @@
-"""What a person wants to know about a run, as plain values: `regard info`."""
+"""The facts about a run that `regard info` shows, as plain values."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The weights that a run starts with where they are those of another run: first.safetensors."""
+"""The weights of another run that a run starts from: first.safetensors."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def save_first(run: Run, tensors: Mapping[str, Tensor]) -> str:
 
 @torch.no_grad()
 def install_first(run: Run, model: nn.Module) -> None:
-    """Replace random weights by those that the run was started with, if there are any."""
+    """Replace random weights by those the run was started from, if there are any."""
     start = run.facts("data").get("start")
     if start is None:
         return

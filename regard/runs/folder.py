@@ -24,8 +24,8 @@ from regard.training.checkpoint import Checkpoints
 from regard.training.journal import Journal
 
 FORMAT, UNSEALED = 3, 2
-"""Of the folder: since the third, each JSON file has a hash of itself; those of the second are read
-without, and runs of any other format are refused."""
+"""The format of the folder. Since format 3, each JSON file has a hash of itself; runs of format 2
+are read without, and runs of any other format are refused."""
 
 TRAIN, VALID, OLD = "train", "valid", "old"
 """The parts of a run's data; the last is the validation data of the run that it started from."""
@@ -33,7 +33,7 @@ TRAIN, VALID, OLD = "train", "valid", "old"
 _NAMES = {TRAIN: "training", VALID: "validation", OLD: "earlier validation"}
 
 ORIGIN = "origin"
-"""The name of what is known about a run that was made and not trained."""
+"""The name of the record about a run that was made and not trained."""
 
 _OURS = re.compile(r"lock|\.config\.json\..*tmp")  # left by a start that was cut short
 
@@ -112,7 +112,7 @@ class Run:
             yield
 
     def facts(self, name: str) -> dict[str, Any]:
-        """What is recorded under a name, such as data or plan; empty if nothing is yet."""
+        """What is recorded under a name, such as data or plan; empty if nothing has been yet."""
         path = self.path / f"{name}.json"
         return read_sealed(path, lambda _: not self.is_sealed) if path.exists() else {}
 
@@ -147,7 +147,7 @@ class Run:
 
     @property
     def origin(self) -> Optional[str]:
-        """What a run is that was made and not trained, such as an average of others."""
+        """How a run was made if it was not trained, such as by averaging others."""
         return self.facts(ORIGIN).get("origin")
 
     def check_trained_here(self, what: str) -> None:

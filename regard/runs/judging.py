@@ -48,7 +48,9 @@ class JudgeRun:
         run = Run.open(self.path)
         if run.config.annotations and self.reads != "pair":
             kinds = " and ".join(kind.description for kind in run.config.annotations)
-            raise UsageError(f"{self.path} reads {kinds}, which a {self.reads} judge is not given.")
+            raise UsageError(
+                f"{self.path} reads {kinds}, which a {self.reads} judge does not receive."
+            )
         return Judge(self.reads, load_predictor(run, say=say))
 
 
@@ -177,7 +179,7 @@ def tune_judges(
         raise UsageError("A language model has no translations to judge: give another run.")
     if experiment.config.writes in ("tags", "label"):
         raise UsageError(
-            "Judges choose among translations, and tags and labels are the best of all already: "
+            "Judges rerank translations, but tags and labels are always the best possible ones: "
             "give another run."
         )
     asked = Asked.of(experiment, judges)

@@ -37,8 +37,8 @@ def load(
 ) -> Predictor:
     """A trained run, ready to use: load("runs/en-de")("A sentence.").
 
-    Several runs that share their tokenizers are an ensemble: load(["runs/a", "runs/b"]). A run of
-    several languages needs to know between which: load("runs/many", languages=("en", "de")).
+    Several runs that share their tokenizers are an ensemble: load(["runs/a", "runs/b"]). For a run
+    of several languages, name source and target: load("runs/many", languages=("en", "de")).
     `device` is auto, cpu, cuda or mps; the CPU unless it is given.
     """
     first, *others = [path] if isinstance(path, (str, Path)) else path
@@ -93,8 +93,8 @@ def load_predictor(
 ) -> Predictor:
     """The best weights, ready to translate; with those of other runs, if they are an ensemble.
 
-    They are on the device and in the precision of `on_device`. `tags` are those of `tags_for`, if
-    every line is in the same languages.
+    They are on the device and in the precision of `on_device`. `tags` are those from
+    `tags_for`, if all lines are in the same languages.
 
     Two options trade a little quality: eight-bit weights save memory, and a shortlist saves time
     by considering only the target pieces that are likely for the source, `shortlist` per piece.
@@ -122,11 +122,13 @@ def _check_precision(run: Run, precision: Precision, int8: bool) -> None:
     if precision == "float32":
         return
     if int8:
-        raise UsageError(f"Eight-bit weights are not rounded to {precision}: remove one of both.")
+        raise UsageError(
+            f"--int8 cannot be combined with --precision {precision}: remove one of them."
+        )
     if not run.config.model.mixed_precision:
         raise UsageError(
-            f"A model of kind {run.config.model.kind} addresses its memory too finely for "
-            f"{precision}: use float32."
+            f"A model of kind {run.config.model.kind} needs more precision than {precision} to "
+            "address its memory: use float32."
         )
 
 

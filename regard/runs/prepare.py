@@ -99,8 +99,8 @@ def _repeated(training: Reread, item: str) -> list[str]:
 
 
 def _swapped_portions(training: Reread, profile: Profile) -> list[str]:
-    """A warning for each portion that looks swapped beside the others; both directions may be
-    wanted."""
+    """A warning for each portion that looks swapped compared with the others; both directions may
+    be wanted."""
     if len(training.report.kept_of) == 1:
         return []
     return [
@@ -117,7 +117,7 @@ def prepare(
     start: Optional[Start],
     display: Display,
 ) -> None:
-    """Make the tokenizers and encode; what is done already is not done again."""
+    """Make the tokenizers and encode the data, unless that has been done already."""
     known = run.facts("data")
     complete = "pairs" in known
     if data is None:
@@ -149,7 +149,9 @@ def prepare(
         run.save_facts("data", facts)
     for part in ("train", "valid"):
         if complete and not run.has_store(part):
-            display.note(f"The {part} data of {run.path} is damaged or missing and encoded again.")
+            display.note(
+                f"The {part} data of {run.path} was damaged or missing; encoding it again."
+            )
     _prepare_tokenizers(run, parts.training, tokenizer, display)
     shared = _encode(run, parts, display)
     if not complete:
@@ -202,7 +204,9 @@ def _note_split_tags(run: Run, training: Reread, display: Display) -> None:
     encoded = run.tokenizers().source.encode(tags)
     split = [tag for tag, ids in zip(tags, encoded, strict=True) if len(ids) > 1]
     if split:
-        display.note(f"The tokenizer does not know {', '.join(split)}: it reads several pieces.")
+        display.note(
+            f"The tokenizer does not know {', '.join(split)}: it splits each into several pieces."
+        )
 
 
 def _encode(run: Run, parts: Parts, display: Display) -> float:
@@ -282,7 +286,7 @@ def _hold_out(pairs: Reread, config: Config) -> tuple[Parts, str]:
     count, distinct = pairs.report.kept, pairs.distinct()
     if len(distinct) < 2:
         raise UsageError(
-            f"One {config.item} is not enough to train on and to validate with: give more."
+            f"One {config.item} is not enough to train and validate on: give more."
             if count < 2
             else f"All {config.item}s are the same: give different ones to train on."
         )

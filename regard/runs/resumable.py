@@ -40,8 +40,8 @@ def write_resumably(
     """Write the line that `work` makes of each item, in order, to a file that appears when
     complete.
 
-    `work` gets the items in chunks that are always the same, so that the result does not depend
-    on where it was stopped. `identity` is all that the result depends on: what was done with
+    `work` gets the items in chunks that are always the same, so that the result does not depend on
+    where it was stopped. `identity` is everything the result depends on: a partial file with
     another one is refused. `count` is told how many more lines are done.
     """
     if output.is_dir():
@@ -82,7 +82,7 @@ def _locked(partial: Path) -> Iterator[BinaryIO]:
 
 
 def _begin(record: Path, partial: Path, identity: dict[str, Any]) -> _Progress:
-    """What is done already, if it was done with the same identity."""
+    """What has been done already, if it was done with the same identity."""
     if not record.exists() or not partial.stat().st_size:  # also after a kill at the very end
         write_json(record, {**identity, "lines": 0, "size": 0})
         return _Progress()

@@ -33,7 +33,7 @@ def with_shortlist(run: Run, model: Model, sides: Tokenizers, count: int, say: S
     """The model, choosing among the `count` likeliest target pieces of each source piece."""
     if not run.config.reads_text:
         raise UsageError(
-            "A shortlist follows from the words of the source, and this model reads none: remove "
+            "A shortlist depends on the words of the source, and this model reads none: remove "
             "--shortlist."
         )
     found = _known(run, sides) or _learn(run, sides, say)
@@ -56,7 +56,7 @@ class _Likely:
 
 
 def _known(run: Run, sides: Tokenizers) -> Optional[_Likely]:
-    """What was learned at an earlier use, if it is undamaged."""
+    """The table learned at an earlier use, if it is undamaged."""
     path = run.path / "likely.npy"
     try:
         facts = run.facts(FACTS)

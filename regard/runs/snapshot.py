@@ -1,4 +1,5 @@
-"""What a model makes of a few sentences at one step of its training, small enough to keep."""
+"""The translations of a few sentences at one step of training, with attention, small enough to
+keep."""
 
 from __future__ import annotations
 

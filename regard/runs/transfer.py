@@ -1,5 +1,5 @@
-"""What a run that started from another gained on its own data and lost on the other's: scores on
-the validation data of both, before training and after it."""
+"""What a run that started from another has gained on its own data and lost on the other's: scores
+on the validation data of both, before and after training."""
 
 from __future__ import annotations
 
@@ -39,7 +39,8 @@ def score_before(run: Run, ranks: Ranks, display: Display) -> None:
 
 
 def score_after(run: Run, ranks: Ranks, display: Display) -> None:
-    """Score the best weights of a finished run, and show both scores beside those before."""
+    """Score the best weights of a finished run, and show them next to the scores before
+    training."""
     best = run.checkpoints(display.note).best()
     step = best.step if best else 0
     if not _is_due(run, ranks, AFTER, step):
@@ -104,7 +105,7 @@ def table(facts: Mapping[str, Any]) -> str:
 
 
 def summary(facts: Mapping[str, Any]) -> dict[str, str]:
-    """What is known of the old and the new validation data, for `regard info`."""
+    """The scores on the old and the new validation data, for `regard info`."""
     cell, metric = _cell(facts), facts.get("metric")
     return {
         f"{name} data": f"{metric} {cell(BEFORE, name)} before, {cell(AFTER, name)} after"

@@ -61,7 +61,7 @@ class Validator:
 
     @torch.inference_mode()
     def __call__(self, model: Model, step: int, lines: Optional[int]) -> Pieces:
-        """Score a model by so many lines, or by all that the settings ask for."""
+        """Score a model on this many lines, or on all that the settings ask for."""
         config = self.run.config
         predictor = Predictor(
             model if self.shard else prepare_for_search(model),

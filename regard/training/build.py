@@ -1,4 +1,4 @@
-"""How the settings ask for gradients to be computed."""
+"""Builds what the settings ask for to compute gradients."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from regard.training.settings import TrainingSettings
 def build_gradients(
     model: Model, settings: TrainingSettings, ranks: Ranks, note: Callable[[str], None]
 ) -> Gradients:
-    """For a model of which each process has the whole, or a part."""
+    """For a model that each process has as a whole, or in part."""
     if not settings.shard:
         return SummedGradients(model, settings, ranks, note)
     from regard.training.sharding import ShardedGradients  # torch's part of it is slow to import

@@ -50,7 +50,8 @@ class Checkpoint:
         return read_json(self.folder / "progress.json")
 
     def _files(self, name: str) -> list[Path]:
-        """Of a group of tensors: one, or those that the processes of a sharded run wrote."""
+        """The files of a group of tensors: one, or those that the processes of a sharded run
+        wrote."""
         whole = self.folder / f"{name}.safetensors"
         return [whole] if whole.exists() else sorted(self.folder.glob(f"{name}-*-of-*.safetensors"))
 
@@ -101,7 +102,7 @@ class Checkpoints:
             raise
 
     def abandon(self, step: int) -> None:
-        """Remove what was written of a step that could not be completed."""
+        """Remove the files of a step that could not be completed."""
         shutil.rmtree(self.folder / f"step-{step}.tmp", ignore_errors=True)
 
     def begin(self, step: int) -> Path:
@@ -210,11 +211,11 @@ class Checkpoints:
 
 
 SAVE_ERRORS = (OSError, SafetensorError, MemoryError)
-"""What a full disk, a read-only folder or full memory raises during a save."""
+"""The errors that a full disk, a read-only folder or full memory raises during a save."""
 
 
 def _versions() -> dict[str, Any]:
-    """What a reader of the checkpoint must know of its writer."""
+    """What a reader of the checkpoint must know about its writer."""
     return {
         "regard": __version__,
         "torch": torch.__version__,

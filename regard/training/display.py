@@ -19,7 +19,7 @@ from rich.progress import (
 from regard.terminal import Count, uncounted
 
 STEPS_PER_LINE = 100
-"""Where there is no progress bar, a line is printed every so many steps."""
+"""Without a progress bar, a line is printed after this many steps."""
 
 
 class _PipeSafeConsole(Console):
@@ -72,7 +72,7 @@ class Display:
 
     @contextmanager
     def waiting(self, text: str) -> Iterator[None]:
-        """Show what is being done while it lasts."""
+        """Show what is being done, as long as it lasts."""
         if self.console.is_terminal:
             with self.console.status(text):
                 yield

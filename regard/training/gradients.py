@@ -20,8 +20,9 @@ from regard.training.settings import TrainingSettings
 
 
 class Step(NamedTuple):
-    """What is known of a step once its gradients are: the summed nll, the norm of the gradients
-    before clipping, and whether any process was asked to stop or has news for the others."""
+    """What is known about a step once its gradients are computed: the summed nll, the norm of the
+    gradients before clipping, and whether any process was asked to stop or has news for the
+    others."""
 
     loss: float
     norm: float

@@ -79,6 +79,6 @@ def _finite(value: Any) -> bool:
 
 
 def statistics(model: nn.Module) -> list[Tensor]:
-    """What a model gathers in training without learning it, as batch normalisation does."""
+    """What a model collects during training without learning it, as batch normalisation does."""
     kept = model.state_dict(keep_vars=True).values()
     return [each for each in kept if not isinstance(each, nn.Parameter)]

@@ -29,7 +29,7 @@ class TrainingSettings(Settings):
     )
     precision: Precision = Field(
         default="float32",
-        description="Of the large products; weights, losses and norms are always in float32.",
+        description="Precision of large products; weights, losses and norms are always float32.",
     )
     processes: Optional[int] = Field(
         default=None,

@@ -46,7 +46,7 @@ def test_files_of_both_sides_belong_together(tmp_path: Path) -> None:
     assert [pair.texts for pair in data.open()] == expected
     shards(tmp_path, "c.t")
     assert "*.s is 2 files but" in refusal(data)
-    assert "*.t is 3 files: each must have its counterpart." in refusal(data)
+    assert "*.t is 3 files: each file needs its counterpart." in refusal(data)
     shards(tmp_path, "d.s")
     assert "d.s and" in refusal(data)
     assert "c.t do not belong together: the wildcards of" in refusal(data)

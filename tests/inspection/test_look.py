@@ -315,7 +315,7 @@ def test_a_model_without_attention_says_so() -> None:
     assert found.search_tree
     with pytest.raises(UsageError, match="no cross attention"):
         found.attention("cross")
-    with pytest.raises(UsageError, match="aligns nothing"):
+    with pytest.raises(UsageError, match="cannot align words"):
         found.alignment()
 
 

@@ -60,7 +60,7 @@ def test_a_path_and_its_grey_values_are_read_the_same(folder: Path) -> None:
     [
         (
             ("translate", "run", "--input", "first", "--shortlist", "5"),
-            "A shortlist follows from the words of the source",
+            "A shortlist depends on the words of the source",
         ),
         (
             ("translate", "run", "--input", "first", "--alignments", "links"),

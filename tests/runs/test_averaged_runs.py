@@ -129,7 +129,7 @@ def test_other_mistakes(
         ([first, first], "given twice"),
         ([first, tmp_path / "gone"], "is not a run"),
         ([first, empty], "is not a run"),
-        ([first, lstm], "only runs of one kind have an average"),
+        ([first, lstm], "only runs of one kind can be averaged"),
         ([first, "--last=9"], "has 3 checkpoints, not 9: give --last 3 or less"),
     ):
         assert main(["average", *map(str, given), "--run", str(new)]) == 2

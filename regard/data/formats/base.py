@@ -54,7 +54,7 @@ class Columns(NamedTuple):
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Those that were given: two, or four."""
+        """The names that were given: two, or four."""
         return tuple(name for name in self if name)
 
     @property
@@ -74,7 +74,7 @@ class Format(ABC):
 
     @abstractmethod
     def records(self, stream: io.BufferedReader) -> Iterator[Record]:
-        """Every pair of the file, those that cannot be used too."""
+        """Every pair of the file, usable or not."""
 
     def joined(self, text: str) -> str:
         """The text as one line: each line break inside it becomes a space."""
@@ -85,7 +85,7 @@ class Format(ABC):
 
 
 def languages_at(where: str, source: str, target: str) -> Languages:
-    """From the texts of their columns; what is not the tag of a language is refused."""
+    """The languages that two columns name; a text that is not a language tag is refused."""
     try:
         return Languages.of(source, target)
     except UsageError as problem:
