@@ -7,6 +7,7 @@ from typing import Any, get_args
 
 from toy import write_lines
 
+from regard.data.annotations import SentenceIndex
 from regard.data.store import BatchSettings
 from regard.data.tokenizer import TokenizerSettings
 from regard.models import Architecture
@@ -101,6 +102,19 @@ def with_points(corpus: Corpus, folder: Path, numbers: int) -> Corpus:
     return files
 
 
+def with_sentences(corpus: Corpus, folder: Path, marker: str) -> Corpus:
+    """The files, with every two words of a source as a sentence."""
+    files = dict(corpus)
+    for name in ("source", "valid_source"):
+        lines = (line.split() for line in corpus[name].read_text().splitlines())
+        stories = (
+            f" {marker} ".join(" ".join(words[k : k + 2]) for k in range(0, len(words), 2))
+            for words in lines
+        )
+        files[name] = write_lines(folder / name, stories)
+    return files
+
+
 def with_pictures(corpus: Corpus, folder: Path, height: int) -> Corpus:
     """The files, with a picture for each source: a column for each letter of it."""
     files = dict(corpus)
@@ -128,6 +142,8 @@ def files_for(config: Config, corpus: Corpus, folder: Path) -> Corpus:
         files = with_labels(files, folder)
     if config.writes == "indices":
         files = with_points(files, folder, model.numbers)
+    if any(isinstance(kind, SentenceIndex) for kind in config.annotations):
+        files = with_sentences(files, folder, config.tokenizer.marker)
     if model.kind == "spatial":
         files = with_pictures(files, folder, model.height)
     return files

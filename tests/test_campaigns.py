@@ -13,7 +13,9 @@ from pathlib import Path
 import pytest
 from faults.campaign import FULL, QUICK, Attempt, Campaign, Counts, Skipped, run_campaign
 from faults.children import CRASHED, in_child
+from faults.nans import modules, spoil
 from faults.registry import CAMPAIGNS
+from faults.subjects import IN_TURN, Miniature, small_corpus
 
 QUICK_ONES = sorted(set(CAMPAIGNS) - {"ranks", "server"})
 """Those that start processes of their own have tests in tests/training and tests/serving."""
@@ -25,6 +27,21 @@ def test_the_short_form_of_a_campaign_passes(name: str) -> None:
     assert not report.failures, report.failures[0]["what"]
     assert report.passed
     assert report.executed == CAMPAIGNS[name].sizes[QUICK]
+
+
+def test_a_nan_that_nothing_reads_counts_as_without_effect_by_equal_bytes(tmp_path: Path) -> None:
+    """Without a story before its question, an entity network never reads this module's output."""
+    member = next(each for each in IN_TURN if each[0] == "entity-0-last")
+    subject = Miniature.of(*member, small_corpus(tmp_path), tmp_path / "own")
+    module = "encoder.of_sentence"
+    assert module in modules(subject, tmp_path)
+    for name in ("source", "valid_source"):
+        text = subject.files[name].read_text()
+        subject.files[name].write_text(text.replace(f" {subject.config.tokenizer.marker}", ""))
+    (tmp_path / "none").mkdir()
+    assert module not in modules(subject, tmp_path / "none")
+    counts = spoil(subject, module, 2, "NaN", tmp_path / "none")
+    assert counts["NaNs without effect, by equal bytes"] == 1
 
 
 def campaign(attempt: Attempt, **more: int) -> Campaign:

@@ -101,7 +101,7 @@ def filter_top(scores: Tensor, top_k: int, top_p: float) -> Tensor:
     if top_p < 1:
         ordered, indices = scores.sort(dim=1, descending=True)
         before = ordered.softmax(dim=1).cumsum(dim=1).roll(1, dims=1)
-        before[:, 0] = 0.0
+        before[:, 0] = -1.0  # the best is kept, even where top_p rounds to 0
         in_tail = (before >= top_p).scatter(1, indices, before >= top_p)
         scores = scores.masked_fill(in_tail, -math.inf)
     return scores

@@ -18,7 +18,8 @@ STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 class StopSignals:
-    """Remembers the first signal, for training to stop after its step; a second one stops at once.
+    """Remembers the first signal, for training to stop after its step; a second one stops at once,
+    with the exit code that a shell gives to a process ended by it.
 
     `number` is the signal that was received, None if there was none.
     """
@@ -53,6 +54,6 @@ class StopSignals:
         now = time.monotonic()
         if self.number is not None:
             if now - self._time > REPEAT_SECONDS:
-                raise KeyboardInterrupt
+                raise KeyboardInterrupt if number == signal.SIGINT else SystemExit(128 + number)
             return
         self.number, self._time = number, now

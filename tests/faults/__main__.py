@@ -26,7 +26,11 @@ def main() -> int:
             print(f"NOT DONE: {missed}", flush=True)
     seconds = sum(report.seconds for report in reports)
     verdict = "passed" if all(report.passed for report in reports) else "FAILED"
-    print(f"{len(reports)} campaigns {verdict} in {seconds / 60:.1f} minutes.")
+    used = sum(report.processor_seconds for report in reports)
+    print(
+        f"{len(reports)} campaigns {verdict} in {seconds / 60:.1f} minutes "
+        f"({used / 60:.1f} of processor time)."
+    )
     return 0 if verdict == "passed" else 1
 
 

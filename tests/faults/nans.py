@@ -9,12 +9,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Optional
 
 import safetensors.torch
-import torch
 from torch import Tensor, nn
-from toy import journal
+from toy import journal, tensors
 
 from faults.campaign import FULL, QUICK, Attempt, Campaign, Counts
 from faults.children import in_child
@@ -43,16 +42,27 @@ def prepared(folder: Path) -> Iterator[Attempt]:
 
 
 def _attempt(subject: Miniature, draw: random.Random, inner: Path) -> Counts:
-    whole, run, listed = inner / "whole", inner / "run", inner / "modules"
+    name, step = draw.choice(modules(subject, inner)), draw.randint(1, STEPS)
+    return spoil(subject, name, step, draw.choices(list(VALUES), WEIGHTS)[0], inner)
+
+
+def modules(subject: Miniature, inner: Path) -> list[str]:
+    """The modules whose output can be spoiled."""
+    listed = inner / "modules"
 
     def list_modules() -> None:
-        subject.train(whole, 1)
-        listed.write_text(json.dumps(_modules(Run.open(whole))))
+        subject.train(inner / "short", 1)
+        listed.write_text(json.dumps(_modules(Run.open(inner / "short"))))
 
     ended = in_child(list_modules)
     assert ended.code == 0, ended.said
-    name, step = draw.choice(json.loads(listed.read_text())), draw.randint(1, STEPS)
-    kind = draw.choices(list(VALUES), WEIGHTS)[0]
+    found: list[str] = json.loads(listed.read_text())
+    return found
+
+
+def spoil(subject: Miniature, name: str, step: int, kind: str, inner: Path) -> Counts:
+    """Train with a wrong output of a module at a step, and look at what came of it."""
+    run = inner / "run"
 
     def spoiled() -> None:
         training.build_model = partial(_spoiled, name, step, VALUES[kind])
@@ -63,11 +73,21 @@ def _attempt(subject: Miniature, draw: random.Random, inner: Path) -> Counts:
     assert ended.code == 0, f"{what}\n{ended.said}"
     found = [each for each in journal(run) if each["event"] == "not_finite"]
     expected = {"event": "not_finite", "step": step, "where": f"output of {name}"}
-    absorbed = not found and kind != "NaN"  # tanh and the like make a finite value of infinity
-    assert absorbed or found == [expected], f"{what}: {found}"
+    assert found in ([], [expected]), f"{what}: {found}"
     _assert_finite(run)
-    outcome = "infinities made finite by the next function" if absorbed else f"{kind}s named"
+    outcome = f"{kind}s named" if found else _without_effect(kind, subject, run, what)
     return {outcome: 1, "values saved that are not finite": 0, f"module: {subject.name}, {name}": 1}
+
+
+def _without_effect(kind: str, subject: Miniature, run: Path, what: str) -> str:
+    """What is true of a value that was not named: its step gives the bytes of an undisturbed run,
+    as where a batch has no sentence that the module reads; or a function made infinity finite."""
+    whole = run.with_name("undisturbed")
+    assert in_child(lambda: subject.train(whole, STEPS)).code == 0
+    if tensors(run, STEPS) == tensors(whole, STEPS):
+        return f"{kind}s without effect, by equal bytes"
+    assert kind != "NaN", f"{what}: it was not named and changed the weights"
+    return "infinities made finite by the next function"  # as tanh does
 
 
 def _modules(run: Run) -> list[str]:
@@ -84,7 +104,12 @@ def _modules(run: Run) -> list[str]:
         if name and not [*module.children()]:
             module.register_forward_hook(partial(keep, name))
     model(next(by_length(run.store("valid"), 100))).total.backward()
-    return sorted(name for name, output in given.items() if output.grad is not None)
+    return sorted(name for name, output in given.items() if _matters(output.grad))
+
+
+def _matters(grad: Optional[Tensor]) -> bool:
+    """A loss that does not depend on a value has no gradient there, or one of zeros."""
+    return grad is not None and bool(grad.any())
 
 
 def _spoiled(name: str, step: int, value: float, run: Run, *rest: Any) -> Model:
@@ -98,7 +123,7 @@ def _spoiled(name: str, step: int, value: float, run: Run, *rest: Any) -> Model:
 
     def spoil(module: nn.Module, inputs: Any, output: Tensor) -> Tensor:
         wanted = model.training and passes in (step, step + 1)
-        return torch.full_like(output, value) if wanted else output
+        return output + value if wanted else output  # its gradient flows on as without
 
     model.register_forward_pre_hook(count)
     model.get_submodule(name).register_forward_hook(spoil)

@@ -15,12 +15,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from types import NoneType, UnionType
-from typing import Annotated, Any, Literal, Union, get_args, get_origin
+from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin
 
 import hypothesis
 from hypothesis import HealthCheck, Phase
 from hypothesis import strategies as st
 from pydantic.fields import FieldInfo
+from toy import some_lines, train_small, write_lines
 
 from faults.campaign import FULL, QUICK, Attempt, Campaign, Counts
 from faults.children import in_child
@@ -29,6 +30,9 @@ from faults.commands import regard as command
 from faults.subjects import IN_TURN, Miniature, small_corpus, without_drawing
 from regard.cli import main
 from regard.config import Settings
+from regard.search.beam import Beam
+from regard.search.options import DRAWN, SEARCHED
+from regard.search.sample import Sample
 
 EXAMPLES = 10
 """Options in one attempt."""
@@ -38,6 +42,11 @@ SECONDS, BYTES = 15, 2 * 2**30
 
 TRAINED = 0.5
 """The fraction of the accepted options that are trained with."""
+
+SEARCHED_EVERY = 6
+"""Of so many attempts, one is about the options of a search, which have types and ranges too."""
+
+T = TypeVar("T")
 
 Field = tuple[str, Any, list[Any]]
 """The dotted path of a setting, its type, and its bounds."""
@@ -109,8 +118,9 @@ def _numbers(kind: type, bounds: list[Any]) -> st.SearchStrategy[Any]:
     return st.sampled_from(kinds).flatmap(lambda kind: kind)
 
 
-def assignments(fields: list[Field]) -> st.SearchStrategy[tuple[str, str]]:
-    """A path and a value as it is written behind the equals sign."""
+def assignments(fields: list[Field], others: bool = True) -> st.SearchStrategy[tuple[str, str]]:
+    """A path, or with `others` one that is nearly right, and a value as it is written behind the
+    equals sign."""
 
     leaves = [field for field in fields if not _is_group(field[1])]
 
@@ -119,7 +129,8 @@ def assignments(fields: list[Field]) -> st.SearchStrategy[tuple[str, str]]:
         right = values_of(annotation, bounds).map(json.dumps)
         kinds = (right, right, right, ANYTHING.map(json.dumps), TEXT, NESTED | CLOSED)
         text = st.sampled_from(kinds).flatmap(lambda kind: kind)  # a union would weigh its parts
-        paths = st.sampled_from([path] * 30 + [path + ".x", path[:-1], "", path.upper()])
+        wrong = [path + ".x", path[:-1], "", path.upper()] if others else []
+        paths = st.sampled_from([path] * 30 + wrong)
         return st.tuples(paths, text)
 
     return st.sampled_from(fields + 3 * leaves).flatmap(of_field)
@@ -134,8 +145,13 @@ def _is_group(annotation: Any) -> bool:
 def prepared(folder: Path) -> Iterator[Attempt]:
     without_drawing()
     corpus = small_corpus(folder)
+    run, lines = folder / "run", write_lines(folder / "lines", some_lines(3, 7))
+    ended = in_child(lambda: train_small(run, corpus, steps=2) and None)
+    assert ended.code == 0, ended.said
 
     def attempt(number: int, draw: random.Random, inner: Path) -> Counts:
+        if number % SEARCHED_EVERY == 0:
+            return _search_attempt(run, lines, draw, inner)
         member = IN_TURN[number % len(IN_TURN)]
         return _attempt(Miniature.of(*member, corpus, inner), draw, inner)
 
@@ -143,7 +159,37 @@ def prepared(folder: Path) -> Iterator[Attempt]:
 
 
 def _attempt(subject: Miniature, draw: random.Random, inner: Path) -> Counts:
-    counts, made = Counter[str](), list[tuple[str, str]]()
+    counts = Counter[str]()
+    made = _generated(assignments(list(fields_of(subject.config))), draw)
+    for number, (path, text) in enumerate(made):
+        try:
+            counts += _try(subject, path, text, draw, inner / str(number))
+        except Exception as error:
+            setting = f"{subject.name} --set {path}={text[:300]!r}"
+            raise AssertionError(f"{setting}: {type(error).__name__}: {error}") from error
+    return counts
+
+
+def _search_attempt(run: Path, lines: Path, draw: random.Random, inner: Path) -> Counts:
+    """Translate with options of the beam search, or of sampling."""
+    counts = Counter[str]()
+    sampling = draw.random() < 0.5
+    kind, names = (Sample, ("best", *DRAWN)) if sampling else (Beam, ("best", *SEARCHED))
+    given = ["translate", run, f"--input={lines}", f"--output={inner / 'output'}", "--workers=1"]
+    given += ["--sample"] if sampling else []
+    values = {name: kind.model_fields[name] for name in names}
+    fields = [(name, field.annotation, field.metadata) for name, field in values.items()]
+    for name, text in _generated(assignments(fields, others=False), draw):
+        option = f"--{name.replace('_', '-')}={text}"
+        said = command(*given, option)
+        if said.code:
+            said.assert_one_sentence()
+        counts += Counter({"options": 1, "refused at once" if said.code else "searched with": 1})
+    return counts
+
+
+def _generated(strategy: st.SearchStrategy[T], draw: random.Random) -> list[T]:
+    made = list[T]()
 
     @hypothesis.seed(draw.getrandbits(64))
     @hypothesis.settings(
@@ -153,18 +199,12 @@ def _attempt(subject: Miniature, draw: random.Random, inner: Path) -> Counts:
         phases=[Phase.generate],
         suppress_health_check=list(HealthCheck),
     )
-    @hypothesis.given(assignments(list(fields_of(subject.config))))
-    def generate(given: tuple[str, str]) -> None:
+    @hypothesis.given(strategy)
+    def generate(given: T) -> None:
         made.append(given)
 
     generate()
-    for number, (path, text) in enumerate(made):
-        try:
-            counts += _try(subject, path, text, draw, inner / str(number))
-        except Exception as error:
-            setting = f"{subject.name} --set {path}={text[:300]!r}"
-            raise AssertionError(f"{setting}: {type(error).__name__}: {error}") from error
-    return counts
+    return made
 
 
 def _try(

@@ -258,6 +258,7 @@ def test_the_tail_is_filtered_out() -> None:
     assert filter_top(scores, 0, 0.75).isfinite().tolist() == [[True, True, False, False]]
     assert filter_top(scores, 0, 0.85).isfinite().tolist() == [[True, True, True, False]]
     assert filter_top(scores, 0, 0.01).isfinite().tolist() == [[True, False, False, False]]
+    assert filter_top(scores, 0, 1e-300).isfinite().tolist() == [[True, False, False, False]]
     assert filter_top(scores, 0, 1.0).isfinite().all()
 
 

@@ -184,8 +184,9 @@ def test_a_second_signal_stops_at_once_but_a_doubled_one_does_not(
     with monkeypatch.context() as patch, at_step(2, twice):
         # The module's own clock: other threads keep reading the real one.
         patch.setattr("regard.training.signals.time", SimpleNamespace(monotonic=clock.__next__))
-        with pytest.raises(KeyboardInterrupt):
+        with pytest.raises(SystemExit) as ended:
             train_small(tmp_path / "second", corpus)
+    assert ended.value.code == 128 + signal.SIGTERM
     assert saved_steps(tmp_path / "second") == []
 
 
