@@ -132,6 +132,19 @@ def test_there_are_options_to_try() -> None:
     assert {verb for verb, _ in options()} >= {"train", "translate", "evaluate", "ladder"}
 
 
+def test_validation_and_test_files_have_sections_of_their_own_in_the_help(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert main(["ladder", "--help"]) == 0
+    _, options, valid, test = re.split(
+        "^(?:Options|Validation data|Test data):$", capsys.readouterr().out, flags=re.MULTILINE
+    )
+    assert "--source FILE" in options
+    assert not re.search("--(valid|test)-", options)
+    assert "--valid-source FILE" in valid
+    assert "--test-source FILE" in test
+
+
 def test_every_help_fits_its_line(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["--help"]) == 0
     listed = capsys.readouterr().out.split("Commands:")[1]
