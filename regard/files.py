@@ -88,8 +88,10 @@ def _is_running(process: int) -> bool:
 
 
 def write_text(path: Path, text: str) -> None:
+    """In UTF-8; a byte of a path that is not UTF-8, a lone surrogate in Python, is written as JSON
+    escapes it."""
     with writing(path) as stream:
-        stream.write(text.encode("utf-8"))
+        stream.write(text.encode("utf-8", "backslashreplace"))
 
 
 def write_json(path: Path, value: Any) -> None:
