@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
 import re
 import shutil
 from collections.abc import Callable, Iterator
@@ -18,7 +17,7 @@ from regard.data.line import Pair
 from regard.data.store import Store
 from regard.data.tokenizers import Tokenizers
 from regard.errors import UsageError
-from regard.files import clear_strays, read_sealed, sealed, write_json
+from regard.files import clear_strays, locked, read_sealed, sealed, write_json
 from regard.recipes.config import Config
 from regard.training.checkpoint import Checkpoints
 from regard.training.journal import Journal
@@ -111,11 +110,7 @@ class Run:
     def locked(path: Path) -> Iterator[None]:
         """Only one process starts or trains a run at a time."""
         path.mkdir(parents=True, exist_ok=True)
-        with (path / "lock").open("w") as stream:
-            try:
-                fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except OSError:
-                raise UsageError(f"Another process is training {path}: wait for it.") from None
+        with locked(path / "lock", f"Another process is training {path}: wait for it."):
             clear_strays(path)
             yield
 
