@@ -123,7 +123,7 @@ def prepare(
     if data is None:
         if not complete or not run.has_store("train") or not run.has_store("valid"):
             raise UsageError(
-                f"The data of {run.path} is missing or not complete: repeat the whole command that "
+                f"The data of {run.path} is missing or incomplete: repeat the whole command that "
                 "started the run, with its files, to make it again."
             )
         return
@@ -250,7 +250,7 @@ def _check_repeatable(run: Run, data: CheckedData, known: Mapping[str, Any]) -> 
     if repeated and not (run.has_store("train") and run.has_store("valid")):
         raise UsageError(
             f"The data of {run.path} is damaged, and an earlier version of regard held out its "
-            "validation pairs in another way: restore the folder data from a copy, or start a new "
+            "validation pairs differently: restore the folder data from a copy, or start a new "
             "run."
         )
 

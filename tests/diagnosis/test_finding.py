@@ -106,7 +106,7 @@ def test_most_pairs_being_copies_is_the_task(clean: Pairs, report_of: ReportOf) 
     report = report_of([(source, source) for source, _ in clean])
     found = finding(report, "untranslated")
     assert found.level == "note"
-    assert "taken for the task" in found.sentence
+    assert "taken to be part of the task" in found.sentence
 
 
 def test_training_is_compared_with_validation_and_test(
