@@ -14,6 +14,7 @@ from regard.messages import counted, percent
 
 _LEAST_COVERAGE = 0.9
 _LISTED = 5
+_PARTS = {"valid": "validation", "test": "test"}
 
 
 def findings_of(
@@ -77,21 +78,22 @@ def _shifted(stretch: Stretch) -> str:
 
 
 def _overlap(found: Examined, comparison: Comparison) -> Iterator[Finding]:
-    part = {"valid": "validation", "test": "test"}[comparison.name]
+    part = _PARTS[comparison.name]
     if comparison.shared:
         share = percent(comparison.shared, comparison.pairs)
         sentence = (
-            f"{comparison.shared:,} of {counted(comparison.pairs, f'{part} pair')} ({share}) are "
-            "training pairs as well, apart from case, digits and punctuation: their scores say "
-            "nothing about new text."
+            f"{comparison.shared:,} of {counted(comparison.pairs, f'{part} pair')} ({share}) "
+            f"{'is a training pair' if comparison.shared == 1 else 'are training pairs'} as well, "
+            "apart from case, digits and punctuation: scores on them say nothing about new text."
         )
         examples = tuple(found.tally.examples["overlap"])
         yield Finding("warning", "overlap", sentence, comparison.shared, examples)
     more = comparison.shared_sources - comparison.shared
     if more > 0:
         sentence = (
-            f"{more:,} more {part} sources ({percent(more, comparison.pairs)}) are training "
-            "sources with a different target."
+            f"{counted(more, f'more {part} source')} ({percent(more, comparison.pairs)}) "
+            f"{'is a training source' if more == 1 else 'are training sources'} with a different "
+            "target."
         )
         yield Finding("note", "overlap", sentence, more)
 
@@ -99,12 +101,12 @@ def _overlap(found: Examined, comparison: Comparison) -> Iterator[Finding]:
 def _coverage(part: str, side: str, coverage: Coverage) -> Finding:
     different = percent(coverage.different_covered, coverage.different)
     sentence = (
-        f"{100 * coverage.share:.1f} % of the words of the {part} {side} occur in training "
-        f"({different} of the different ones)"
+        f"{100 * coverage.share:.1f} % of the words of the {_PARTS[part]} {side} occur in training "
+        f"({different} of the distinct ones)"
     )
     if coverage.missing:
-        sentence += f"; missing are {', '.join(coverage.missing[:_LISTED])}"
-        sentence += " ..." if len(coverage.missing) > _LISTED else ""
+        some = ", for example" if len(coverage.missing) > _LISTED else ""
+        sentence += f"; missing{some}: {', '.join(coverage.missing[:_LISTED])}"
     level: Level = "warning" if coverage.share < _LEAST_COVERAGE else "note"
     return Finding(level, "coverage", f"{sentence}.")
 

@@ -22,7 +22,7 @@ from regard.messages import counted
 from regard.metrics.table import Writes
 from regard.recipes.config import Config
 from regard.runs.directions import save_directions
-from regard.runs.folder import Run
+from regard.runs.folder import PART_NAMES, Run
 from regard.runs.start import Start
 from regard.runs.transfer import copy_validation
 from regard.training.display import Display
@@ -150,7 +150,8 @@ def prepare(
     for part in ("train", "valid"):
         if complete and not run.has_store(part):
             display.note(
-                f"The {part} data of {run.path} was damaged or missing; encoding it again."
+                f"The {PART_NAMES[part]} data of {run.path} was damaged or missing; encoding it "
+                "again."
             )
     _prepare_tokenizers(run, parts.training, tokenizer, display)
     shared = _encode(run, parts, display)
@@ -224,7 +225,7 @@ def _write_store(
     run: Run, part: str, pairs: Iterator[Pair], where: Where, display: Display
 ) -> None:
     config = run.config
-    with display.waiting(f"encoding the {part} data"):
+    with display.waiting(f"encoding the {PART_NAMES[part]} data"):
         store = Store.write(
             run.store_folder(part),
             pairs,
@@ -237,7 +238,7 @@ def _write_store(
         )
     if store.skipped:
         display.note(
-            f"Skipped {counted(store.skipped, f'{part} pair')} of more than "
+            f"Skipped {counted(store.skipped, f'{PART_NAMES[part]} pair')} with more than "
             f"{counted(config.max_pieces, 'piece')}."
         )
 
