@@ -89,7 +89,7 @@ def test_what_was_begun_otherwise_is_not_continued(
         regard.distill(teacher, regard.Parallel(source), output=tmp_path / "out", count=stop_at(16))
     before = (tmp_path / "out.partial").read_bytes()
     other = write_lines(tmp_path / "other", some_lines(60, seed=5))
-    with pytest.raises(UsageError, match="was begun with another model"):
+    with pytest.raises(UsageError, match="was started with a different model"):
         regard.distill(teacher, regard.Parallel(other), output=tmp_path / "out")
     with (tmp_path / "out.partial").open("ab") as stream:
         fcntl.flock(stream, fcntl.LOCK_EX)

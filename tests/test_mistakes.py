@@ -347,7 +347,8 @@ def test_an_error_of_the_system_names_the_file_that_was_given(
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, limits)
     assert sentence == (
-        f"regard: No space left to write {tmp_path / 'one.de'}: free some and repeat the command."
+        f"regard: No space left to write {tmp_path / 'one.de'}: free some space and run the "
+        "command again."
     )
     name = "x" * 250  # the temporary name is too long
     assert said(capsys, *command[:-1], tmp_path / name, code=1).endswith(f"{tmp_path / name}.")
@@ -358,7 +359,10 @@ def test_a_full_disk_behind_standard_output_is_said() -> None:
     shell = f"{sys.executable} -m regard recipes > /dev/full"
     ended = subprocess.run(["sh", "-c", shell], capture_output=True, text=True, timeout=120)
     assert ended.returncode == 1
-    assert ended.stderr == "regard: No space left on device: free some and repeat the command.\n"
+    assert (
+        ended.stderr
+        == "regard: No space left on device: free some space and run the command again.\n"
+    )
 
 
 def test_a_folder_without_permission_is_named(capsys: pytest.CaptureFixture[str]) -> None:

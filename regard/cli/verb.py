@@ -52,6 +52,10 @@ class Verb(TyperCommand):
         with on_device(device, precision and check_precision(precision)):
             return super().invoke(ctx)
 
+    def collect_usage_pieces(self, ctx: Any) -> list[str]:
+        """Required arguments without typer's braces: `regard look [OPTIONS] RUN [SENTENCE]`."""
+        return [re.sub(r"^\{(.*)\}", r"\1", piece) for piece in super().collect_usage_pieces(ctx)]
+
     def format_options(self, ctx: typer.Context, formatter: Any) -> None:  # type: ignore[override]
         sections: dict[str, list[tuple[str, str]]] = {}
         for each in self.get_params(ctx):

@@ -71,7 +71,7 @@ class Forecast:
 
     @property
     def facts(self) -> list[tuple[str, str]]:
-        fits = "" if self.fits else ", which is more than there is"
+        fits = "" if self.fits else ", which is more than this machine has"
         epoch = f"{self.tokens:,} target tokens in {counted(self.steps, 'step')}"
         return [
             ("forecast model", f"{self.model} of {self.parameters:,} parameters"),
@@ -128,7 +128,7 @@ class Report:
                 (
                     side.name,
                     f"{language}; {side.words:,} words, {side.characters:,} characters; the "
-                    f"longest line has {side.longest:,}",
+                    f"longest line has {counted(side.longest, 'character')}",
                 )
             )
         if self.ratio is not None:

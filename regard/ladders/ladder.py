@@ -292,9 +292,9 @@ class Ladder:
         others = [name for name, owner in owners.items() if owner != first]
         if others:
             notes.append(
-                f"The tokenizer is that of {first}, but not for {', '.join(others)}: tokens/s and "
-                "perplexity per piece do not compare with the others; scores and perplexity per "
-                "word do."
+                f"All variants use the tokenizer of {first}, except {', '.join(others)}, whose "
+                "tokens/s and perplexity per piece cannot be compared with the others; scores and "
+                "perplexity per word can."
             )
         return notes
 

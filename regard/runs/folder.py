@@ -29,7 +29,8 @@ are read without, and runs of any other format are refused."""
 TRAIN, VALID, OLD = "train", "valid", "old"
 """The parts of a run's data; the last is the validation data of the run that it started from."""
 
-_NAMES = {TRAIN: "training", VALID: "validation", OLD: "earlier validation"}
+PART_NAMES = {TRAIN: "training", VALID: "validation", OLD: "earlier validation"}
+"""What messages call their data."""
 
 ORIGIN = "origin"
 """The name of the record about a run that was made and not trained."""
@@ -163,7 +164,7 @@ class Run:
 
     def store(self, part: str) -> Store:
         """The encoded data of a part: train, valid or old; its hashes are verified once."""
-        self.check_trained_here(f"it has no {_NAMES[part]} data, which this needs")
+        self.check_trained_here(f"it has no {PART_NAMES[part]} data, which this needs")
         if part not in self._verified:
             self._verified[part] = Store.open(self.store_folder(part), self.verify)
         return self._verified[part]

@@ -77,8 +77,8 @@ def _begin(record: Path, partial: Path, identity: dict[str, Any]) -> _Progress:
     lines, size = found.pop("lines", None), found.pop("size", None)
     if found != json.loads(json.dumps(identity)):
         raise UsageError(
-            f"{partial} was begun with another model, other text or other settings: give the same "
-            "to continue, or delete it to start again."
+            f"{partial} was started with a different model, text or settings: give the same "
+            "ones to continue, or delete it to start again."
         )
     if not (isinstance(lines, int) and isinstance(size, int)) or partial.stat().st_size < size:
         raise UsageError(f"{partial} is corrupt: delete it to start again.")

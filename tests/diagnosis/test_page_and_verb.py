@@ -46,7 +46,7 @@ def test_hostile_text_is_shown_and_never_run(
         assert text in body
     assert "\u241b[31m[U+202E]txt.exe[U+202C]" in body
     count = "return document.querySelectorAll(arguments[0]).length"
-    assert browser.execute_script(count, "script, iframe, svg, h1 ~ h1, td *") == 0
+    assert browser.execute_script(count, "script, iframe, svg, h1 ~ h1, td :not(wbr)") == 0
     assert browser.execute_script(count, "img") == 1
     loaded = "const image = document.querySelector('img'); return image.naturalWidth"
     assert browser.execute_script(loaded) > 100
@@ -63,6 +63,18 @@ def test_the_page_fits_a_narrow_screen(hostile: Parallel, tmp_path: Path, browse
         browser.get(path.as_uri())
         wide = "return document.documentElement.scrollWidth - window.innerWidth"
         assert browser.execute_script(wide) <= 0
+
+
+def test_the_level_of_a_finding_is_on_one_line(
+    hostile: Parallel, tmp_path: Path, browser: Any
+) -> None:
+    path = tmp_path / "doctor.html"
+    save_page(doctor(hostile), path)
+    browser.get(path.as_uri())
+    lines = """return [...document.querySelectorAll('.note, .warning')].map((cell) => {
+        const range = document.createRange(); range.selectNodeContents(cell);
+        return range.getClientRects().length; })"""
+    assert set(browser.execute_script(lines)) == {1}
 
 
 def test_the_page_names_everything_that_was_found(hostile: Parallel) -> None:
