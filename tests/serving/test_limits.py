@@ -159,3 +159,10 @@ def test_a_signal_loses_no_accepted_request(toy_run: Path, attempt: int) -> None
     finally:
         server.kill()
         server.wait()
+
+
+def test_the_page_lists_every_limit() -> None:
+    text = (Path(__file__).parent.parent.parent / "docs" / "serve.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| `(\w+)` \| ([\d.]+) \| (.+) \|$", text, flags=re.MULTILINE)
+    fields = Limits.model_fields.items()
+    assert rows == [(name, str(field.default), field.description) for name, field in fields]

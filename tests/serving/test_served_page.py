@@ -105,6 +105,26 @@ def test_a_word_shows_its_aligned_word(shown: Shown) -> None:
     until(shown, "document.getElementById('readout').textContent === 'ant becomes ANT.'")
 
 
+BOXES = """
+const {area, mirror, words} = page.source, box = (each) => each.getBoundingClientRect();
+return {
+  directions: [area, mirror].map((each) => getComputedStyle(each).direction),
+  edge: box(mirror).right - parseFloat(getComputedStyle(mirror).paddingRight),
+  words: words.map((word) => [box(word.span).left, box(word.span).right]),
+};
+"""
+
+
+def test_words_are_found_where_text_runs_from_right_to_left(shown: Shown) -> None:
+    write(shown, "source", "שלום עולם")
+    until(shown, "page.source.words.length === 2")
+    found = shown.browser.execute_script(BOXES)
+    assert found["directions"] == ["rtl", "rtl"]
+    (first_left, first_right), (_, second_right) = found["words"]
+    assert first_right == pytest.approx(found["edge"], abs=1.5)
+    assert second_right < first_left
+
+
 def test_what_is_edited_is_continued_from_there(shown: Shown) -> None:
     write(shown, "source", "ant bee cat\ndog")
     until_translated(shown, "CAT BEE ANT\nDOG")
