@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import http.client
 import json
 import os
 import re
@@ -58,6 +59,26 @@ def test_slow_clients_are_cut_off(sent: bytes, answer: bytes, serve: Serve) -> N
         assert found[: len(answer)] == answer
         assert bool(found) == bool(answer)
     assert client.translate("ant").status == 200
+
+
+def test_connections_beyond_the_limit_are_refused_and_the_others_served(serve: Serve) -> None:
+    client = serve(connections=2)
+    kept = http.client.HTTPConnection("127.0.0.1", client.port, timeout=30)
+    with socket.create_connection(("127.0.0.1", client.port)):
+        for _ in range(2):
+            kept.request("GET", "/health")
+            with kept.getresponse() as answer:
+                assert (answer.status, json.load(answer)) == (200, {"status": "ok"})
+            refused = client.translate("ant")
+            assert refused.json == {"error": "The server is busy: try again in a moment."}
+            assert (refused.status, refused.headers["Retry-After"]) == (503, "1")
+            assert refused.headers["Connection"] == "close"
+            assert refused.headers["Access-Control-Allow-Origin"] == "*"
+    kept.close()
+    until = time.monotonic() + 30
+    while client.translate("ant").status != 200:  # once the server has seen that they are closed
+        assert time.monotonic() < until
+        time.sleep(0.01)
 
 
 class Endless(Work[str, str]):

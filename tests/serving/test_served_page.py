@@ -137,7 +137,7 @@ def test_what_is_edited_is_continued_from_there(shown: Shown) -> None:
     assert "CAT BEE ANT" not in first  # what followed was written again
     assert second == "DOG"  # another sentence stays
     assert shown.browser.execute_script("return page.target.area.selectionStart") == 3
-    assert shown.all("#edited")[0].is_displayed()
+    assert [shown.all(name)[0].is_displayed() for name in ("#edited", "#hint")] == [True, False]
     shown.all("#undo")[0].click()
     until_translated(shown, "CAT BEE ANT\nDOG")
     write(shown, "target", "qqq")  # a word that no tokenizer of this run knows

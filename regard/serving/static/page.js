@@ -103,11 +103,11 @@ class Page {
     byId("detected").textContent = detected ? `detected: ${this.names[detected.language] ?? detected.language}` : "";
     const has = Boolean(this.target.text);
     for (const name of ["copy", "look"]) byId(name).disabled = !has;
-    byId("hint").hidden = !has;
     const several = this.shown.sentences.length > 1;
-    byId("look").textContent = several ? "See attention of this sentence" : "See attention";
+    byId("look").title = `${several ? "Of the sentence you last pointed at; opens" : "Opens"} in a new tab`;
     this.target.area.readOnly = !this.source.text.trim();
     byId("undo").hidden = byId("edited").hidden = !this.edited();
+    byId("hint").hidden = !has || this.edited();
   }
 
   swap() {
