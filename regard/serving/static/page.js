@@ -58,6 +58,7 @@ class Page {
     byId("undo").addEventListener("click", () => this.restore());
     byId("copy").addEventListener("click", () => this.copy());
     byId("look").addEventListener("click", () => this.look());
+    byId("forget").addEventListener("click", () => clearTimeout(this.settling)); // or it comes back
   }
 
   /* Languages */
