@@ -9,8 +9,10 @@ from hypothesis import strategies as st
 from regard.serving.sentences import split
 
 WORDS = st.sampled_from(
-    ["Dr. ", "Smith ", "came. ", "No! ", "e.g. ", "a,b ", "\n", "\r\n", " ", "\t", "\u2028", "好。"]
-    + ["-- ", "\U0001f600 ", "1.5 ", "«x» ", "?!", "x" * 30, "\u00a0"]
+    [
+        *("Dr. ", "Smith ", "came. ", "No! ", "e.g. ", "a,b ", "\n", "\r\n", " ", "\t", "\u2028"),
+        *("好。", "-- ", "\U0001f600 ", "1.5 ", "«x» ", "?!", "x" * 30, "\u00a0"),
+    ]
 )
 
 
