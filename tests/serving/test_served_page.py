@@ -160,7 +160,7 @@ def test_an_alternative_can_be_chosen(shown: Shown) -> None:
 
 MARKED = """
 return compared(...arguments)
-  .map((each) => each.textContent ? `[${each.textContent}]` : each).join('');
+  .map((each) => each.tagName ? `[${each.textContent}]` : each).join('');
 """
 
 
@@ -169,8 +169,11 @@ def test_an_alternative_marks_the_words_that_differ(shown: Shown) -> None:
         return str(shown.browser.execute_script(MARKED, text, choice))
 
     assert marks("a b c d e", "a x c d y z") == "a [x] c d [y z]"
-    assert marks("a b", "b") == "b"
     assert marks("a b", "a  b\nb") == "a  b\n[b]"
+    assert marks("a b c d", "a d") == "a []d"  # something is missing there
+    assert marks("a b", "b") == "[]b"
+    assert marks("a b c", "a") == "a[]"
+    assert marks("a b c", "x") == "[x]"
 
 
 def test_languages_are_chosen_detected_and_swapped(
