@@ -139,7 +139,7 @@ def ask(address: str, text: str) -> str:
     request = urllib.request.Request(
         f"{address}translate", body, {"Content-Type": "application/json"}
     )
-    with urllib.request.urlopen(request, timeout=60) as answer:
+    with urllib.request.urlopen(request, timeout=120) as answer:
         return str(json.load(answer)["translatedText"])
 
 
@@ -154,7 +154,7 @@ def ask_until(told: threading.Event, address: str, text: str) -> list[str]:
 @pytest.mark.parametrize("attempt", [1, 2])
 def test_a_signal_loses_no_accepted_request(toy_run: Path, attempt: int) -> None:
     command = [sys.executable, "-m", "regard", "serve", str(toy_run), "--port", "0"]
-    command += ["--limit", "batch=4", "--limit", "batch_wait=0.02"]
+    command += ["--limit", "batch=4", "--limit", "batch_wait=0.02", "--limit", "deadline=120"]
     server = subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=os.environ
     )
@@ -175,7 +175,7 @@ def test_a_signal_loses_no_accepted_request(toy_run: Path, attempt: int) -> None
             answers = [answer for client in clients for answer in client.result()]
         assert set(answers) == {"\n".join(["CAT BEE ANT"] * 40)}
         assert len(answers) >= 12
-        assert server.wait(30) == 0
+        assert server.wait(60) == 0
         assert server.stdout.read().endswith("Stopped.\n")
     finally:
         server.kill()
