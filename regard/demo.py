@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 from rich.console import Console
@@ -76,13 +77,20 @@ def measure(predictor: Predictor, examples: list[grammar.Example]) -> tuple[floa
 
 
 def _next_steps(run: Path, corpus: Path) -> str:
+    regard = _command()
     return f"""
 Try next:
-  echo "The dog didn't eat the cake because it was too sweet." | .venv/bin/regard translate {run}
-  .venv/bin/regard evaluate {run} --source {corpus}/test.en --target {corpus}/test.de
-  .venv/bin/regard look {run} "The animal didn't cross the street because it was too wide." --open
-  .venv/bin/regard info {run}
+  echo "The dog didn't eat the cake because it was too sweet." | {regard} translate {run}
+  {regard} evaluate {run} --source {corpus}/test.en --target {corpus}/test.de
+  {regard} look {run} "The animal didn't cross the street because it was too wide." --open
+  {regard} info {run}
 Your own files, one sentence per line:
-  .venv/bin/regard train tiny --source train.en --target train.de --run runs/mine --minutes 30
-  .venv/bin/regard translate runs/mine --input new.en --output new.de
+  {regard} train tiny --source train.en --target train.de --run runs/mine --minutes 30
+  {regard} translate runs/mine --input new.en --output new.de
 """
+
+
+def _command() -> Path:
+    """The program `regard` beside this Python, as short as it can be written here."""
+    program, here = Path(sys.executable).with_name("regard"), Path.cwd()
+    return program.relative_to(here) if program.is_relative_to(here) else program

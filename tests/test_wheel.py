@@ -137,6 +137,29 @@ def test_it_trains_translates_and_looks_without_extras(run: tuple[Environment, P
     assert "pip install 'regard[serve]'" in refused
 
 
+SHORT_DEMO = """
+from pathlib import Path
+from regard import demo
+demo.PAIRS, demo.STEPS = 400, 5
+demo.SETTINGS += ("tokenizer.vocabulary=400", "model.width=16", "training.processes=1")
+demo.run_demo(Path("demo"))
+"""
+
+
+def test_its_demo_runs_without_extras(run: tuple[Environment, Path]) -> None:
+    """The whole of `regard demo`, with less of everything."""
+    environment, _ = run
+    command = [str(environment.bin / "python"), "-c", SHORT_DEMO]
+    done = subprocess.run(
+        command, cwd=environment.empty, env=environment.variables, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+    assert "correct pronoun" in done.stdout
+    (suggested,) = re.findall(r"^  (\S+) info (\S+)$", done.stdout, flags=re.MULTILINE)
+    assert Path(suggested[0]) == environment.bin / "regard"
+    assert "Transformer" in environment.run("info", suggested[1])
+
+
 def test_it_serves_with_the_extras(
     run: tuple[Environment, Path], wheel: Path, tmp_path: Path
 ) -> None:

@@ -83,6 +83,9 @@ def augment(
     top_k: Annotated[
         Optional[int], typer.Option(min=0, help="Sample from the k most probable tokens; 0: all.")
     ] = None,
+    top_p: Annotated[
+        Optional[float], typer.Option(help="Sample from the smallest set with this probability.")
+    ] = None,
     seed: Annotated[Optional[int], typer.Option(min=0, help="Seed for --sample.")] = None,
     to: ToLanguage = None,
     from_language: FromLanguage = None,
@@ -98,7 +101,7 @@ def augment(
     from regard.search.options import SearchOptions
     from regard.terminal import counting
 
-    asked = SearchOptions(1, beam, length_penalty, sample, temperature, top_k, seed=seed)
+    asked = SearchOptions(1, beam, length_penalty, sample, temperature, top_k, top_p, seed)
     search = asked.search(Run.open(reverse).config.search)
     with counting("translating") as count:
         augment(

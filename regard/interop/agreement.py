@@ -115,7 +115,7 @@ def check_agreement(found: Agreement, folder: Path, int8: bool = False) -> None:
     """Refuse what differs."""
     exact = found.same == found.sentences and found.worst <= TOLERANCE
     if not (found.mean <= INT8_TOLERANCE if int8 else exact):
-        raise RegardError(f"{folder} was written, but does not do what the run does: {found}.")
+        raise RegardError(f"{folder} was written, but does not match the run: {found}.")
 
 
 class ByCTranslate2(Other):

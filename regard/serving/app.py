@@ -7,6 +7,7 @@ import json
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
+from hmac import compare_digest
 from pathlib import PurePath
 from typing import Any, Optional, TypeVar
 from urllib.parse import quote
@@ -76,7 +77,7 @@ def _add_errors(app: FastAPI) -> None:
 
     async def broken(request: Request, error: Exception) -> Response:
         log.error("%s %s failed", request.method, request.url.path, exc_info=error)
-        return JSONResponse({"error": "The server failed: see its log."}, 500)
+        return JSONResponse({"error": "Internal error: see the log of the server."}, 500)
 
     handlers: dict[Any, Callable[[Request, Any], Awaitable[Response]]] = {
         RefusedError: refused,
@@ -175,7 +176,7 @@ def _add_files(app: FastAPI, service: Service, files: Files) -> None:
     async def download_file(key: str) -> Response:
         found = await asyncio.to_thread(files.store.find, key)
         if found is None:
-            raise HTTPException(404, "There is no such file, or it was kept long enough.")
+            raise HTTPException(404, "There is no such file, or it has expired.")
         name, data = found
         kind = MEDIA_TYPES.get(PurePath(name).suffix, "application/octet-stream")
         disposition = f"attachment; filename*=UTF-8''{quote(name)}"
@@ -276,7 +277,8 @@ def _add_information(app: FastAPI, service: Service, metrics_token: Optional[str
         },
     )
     async def metrics(request: Request) -> Response:
-        given = request.headers.get("authorization", "")
-        if metrics_token is not None and given != f"Bearer {metrics_token}":
+        given = request.headers.get("authorization", "").encode()
+        wanted = given if metrics_token is None else f"Bearer {metrics_token}".encode()
+        if not compare_digest(given, wanted):
             return JSONResponse({"error": "Unauthorized"}, 401)
         return Response(service.meters.text(), media_type="text/plain; version=0.0.4")

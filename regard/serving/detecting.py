@@ -23,7 +23,7 @@ class Detector:
     """Ranks the languages of the server by character n-grams (Lui & Baldwin 2012)."""
 
     def __init__(self, codes: Sequence[str]) -> None:
-        by_label = {code.split("-")[0]: code for code in reversed(dict.fromkeys(codes))}
+        by_label = {_label(code): code for code in reversed(dict.fromkeys(codes))}
         self._detector = LanguageDetector(list(by_label))
         self._by_label = {
             label: by_label[label] for label in by_label if label in self._detector.labels
@@ -37,9 +37,19 @@ class Detector:
         return [Detected(self._by_label[each], round(100 * value, 1)) for each, value in ranked]
 
     def source(self, text: str, sources: Sequence[str]) -> tuple[str, Detected]:
-        """The language to translate from, out of those that can be, and what was detected."""
-        ranked = self.rank(text)
-        usable = [each for each in ranked if each.language in sources]
-        if usable:
-            return usable[0].language, usable[0]
+        """The language to translate from, out of those that can be, and what was detected. Scripts
+        and regions of a language are not told apart: zh-Hans also stands for zh-Hant."""
+        ranked, by_label = self.rank(text), dict[str, str]()
+        for code in sources:
+            by_label.setdefault(_label(code), code)
+        for each in ranked:
+            known = each.language in sources
+            code = each.language if known else by_label.get(_label(each.language))
+            if code is not None:
+                return code, each._replace(language=code)
         return sources[0], ranked[0]
+
+
+def _label(code: str) -> str:
+    """The code without script and region."""
+    return code.split("-")[0]

@@ -178,7 +178,7 @@ def _direction(named: Named, loaded: Loaded, limits: Limits) -> Direction:
 
 
 def check_runs(names: Sequence[str], engine: Engine = "torch") -> list[Named]:
-    """What names mean; everything that can be wrong with them is found before any is loaded."""
+    """What names mean; all errors in them are found before any run is loaded."""
     check_engine(engine)
     if not names:
         raise UsageError("There is nothing to serve: give a run.")
@@ -199,7 +199,7 @@ def _named(name: str) -> list[Named]:
     """The directions that a name stands for: several if it is that of a run of several."""
     path, *tags = (name, *()) if Run.exists(Path(name)) else name.split(":")
     if tags and len(tags) != 2:
-        raise UsageError(f"'{name}' is not a run with its languages: write RUN:en:de.")
+        raise UsageError(f"'{name}' is not a run followed by its languages: write RUN:en:de.")
     path, *others = (path, *()) if Run.exists(Path(path)) else path.split("+")
     run, *_ = [Run.open(Path(each)) for each in (path, *others)]
     config = run.config
@@ -212,8 +212,8 @@ def _named(name: str) -> list[Named]:
     asked = [Languages.of(*tags)] if tags else known
     if any(None in languages for languages in asked):
         raise UsageError(
-            f"{run.path} does not say which languages it translates: write {path}:en:de with the "
-            "right tags, or give it --source-language and --target-language with 'regard train'."
+            f"{run.path} does not say which languages it translates: add them, as in {path}:en:de, "
+            "or give --source-language and --target-language when you train."
         )
     together = list(map(Path, others))
     return [

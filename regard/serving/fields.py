@@ -20,20 +20,20 @@ INVALID_JSON = "Invalid JSON format"
 
 
 class Fields(NamedTuple):
-    """The fields by name; only JSON can hold other things than text."""
+    """The fields by name; only JSON can hold anything but strings."""
 
     values: Mapping[str, Any]
     is_json: bool
 
     def text(self, name: str, default: Optional[str] = None) -> str:
-        """A field that is text; it must be there unless there is a default."""
+        """A field that holds text; required unless there is a default."""
         value = self.values.get(name)
         if value is None or value == "":
             if default is None:
                 raise missing(name)
             return default
         if not isinstance(value, str):
-            raise invalid(f"{name} parameter is not a text")
+            raise invalid(f"{name} parameter is not a string")
         return clean(value)
 
     def texts(self, name: str) -> Union[str, list[str]]:
@@ -45,11 +45,11 @@ class Fields(NamedTuple):
         if not value:
             raise missing(name)
         if not all(isinstance(each, str) for each in value):
-            raise invalid(f"{name} parameter is not a list of texts")
+            raise invalid(f"{name} parameter is not a list of strings")
         return [clean(each) for each in value]
 
     def number(self, name: str, most: int) -> int:
-        """A count from 0 to `most`; 0 if it is not there."""
+        """A count from 0 to `most`; 0 if it is missing."""
         value = self.values.get(name)
         if value is None or value == "":
             return 0
@@ -119,6 +119,6 @@ def _is_within(value: Any, depth: int) -> bool:
 
 
 def clean(text: str) -> str:
-    """Without what is no text: halves of surrogate pairs and NUL become replacement characters."""
+    """Replaces what is not text, unpaired surrogates and NUL, by the replacement character."""
     whole = text.encode("utf-16", errors="surrogatepass").decode("utf-16", errors="replace")
     return whole.replace("\x00", "\ufffd")

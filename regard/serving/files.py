@@ -73,7 +73,7 @@ class Files:
         more = (characters - 1) // asked.characters
         if more > 0:  # one was counted before the file was opened
             self._service.admit(fields, client, more)
-        pair = self._service.pair(asked.source, asked.target, _beginning(document))
+        pair = self._service.pair(asked.source, asked.target, lambda: _beginning(document))
         if pair.direction is None or not document.texts:
             written = asked.data
         else:

@@ -104,10 +104,10 @@ def check_look(service: Service, fields: Fields, client: str) -> AskedLook:
     for given in (text, prefix or "", translation or ""):
         if len(given) > most:
             raise invalid(f"request ({len(given)}) exceeds text limit ({most})")
-    pair = service.pair(fields.text("source"), fields.text("target"), text)
+    pair = service.pair(fields.text("source"), fields.text("target"), lambda: text)
     direction = pair.direction
     if direction is None:
-        raise UsageError("Nothing is translated between two equal languages: choose another.")
+        raise UsageError("Source and target are the same language: choose another.")
     if not all(map(direction.fits, (text, prefix or "", translation or ""))):
         raise UsageError(
             f"A look shows one sentence of at most {direction.pieces} pieces: shorten it."

@@ -15,7 +15,7 @@ from types import FrameType
 from typing import Any, Optional, Union
 
 import uvicorn
-from starlette.types import ASGIApp
+from starlette.types import ASGIApp, Receive, Scope, Send
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from regard.config import override
@@ -23,10 +23,11 @@ from regard.errors import RegardError, UsageError
 from regard.interop.engine import Engine
 from regard.serving.app import build_app
 from regard.serving.directions import Say, check_runs, load_directions
-from regard.serving.guard import Phase
+from regard.serving.guard import CORS, Phase, refusal_response
 from regard.serving.limits import Limits
 from regard.serving.metering import Meters
 from regard.serving.rates import Keys
+from regard.serving.refusal import busy
 from regard.serving.service import Service
 
 MAX_HEADERS = 1_000_000
@@ -139,7 +140,6 @@ class Server(uvicorn.Server):
                 server_header=False,
                 proxy_headers=behind_proxy,
                 forwarded_allow_ips="127.0.0.1,::1" if behind_proxy else "",
-                limit_concurrency=limits.connections,
                 timeout_keep_alive=limits.keep_alive_seconds,  # type: ignore[arg-type]
                 timeout_graceful_shutdown=int(limits.deadline) + 1,
                 h11_max_incomplete_event_size=MAX_HEADERS,
@@ -179,13 +179,17 @@ class Server(uvicorn.Server):
 
 class Impatient(H11Protocol):
     """uvicorn's protocol, with a limit on the time for headers, and with a last chance for requests
-    that are under way when the server stops."""
+    that are under way when the server stops. What comes on a connection beyond the limit is refused
+    like any other request; uvicorn's own limit would refuse those on the other connections too."""
 
     header_seconds: float
+    max_connections: int
     _timer: Optional[asyncio.TimerHandle] = None
 
     def connection_made(self, transport: Any) -> None:
         super().connection_made(transport)
+        if len(self.connections) > self.max_connections:
+            self.app = _refuse
         self._await_headers()
 
     def data_received(self, data: bytes) -> None:
@@ -239,5 +243,13 @@ def _protocol(limits: Limits) -> type[asyncio.Protocol]:
 
     class Limited(Impatient):
         header_seconds = limits.header_seconds
+        max_connections = limits.connections
 
     return Limited
+
+
+async def _refuse(scope: Scope, receive: Receive, send: Send) -> None:
+    """What answers on a connection that is one too many."""
+    response = refusal_response(busy())
+    response.headers.update({**CORS, "Connection": "close"})
+    await response(scope, receive, send)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from http import HTTPStatus
 from typing import Any, NamedTuple, Optional, Union
 
@@ -128,14 +128,15 @@ class Service:
         texts = fields.texts("q")
         source, target = fields.text("source"), fields.text("target")
         alternatives = fields.number("alternatives", self.limits.alternatives)
-        self._check_size(texts, allowed.characters or self.limits.characters)
+        most = allowed.characters or self.limits.characters
+        self._check_size(texts, most)
         form = fields.text("format", "text")
-        pair = self.pair(source, target, _joined(texts, form))
+        pair = self.pair(source, target, lambda: _joined(texts, form))
         if form not in FORMATS:
             raise RefusedError(HTTPStatus.BAD_REQUEST, f"{form} format is not supported")
         prefix = fields.text("prefix", "") or None
         if prefix is not None:
-            self._check_size(prefix, self.limits.characters)
+            self._check_size(prefix, most)
             if not isinstance(texts, str) or form == "html":
                 raise invalid("prefix parameter needs a single text without markup")
         detailed = fields.flag("details")
@@ -150,14 +151,14 @@ class Service:
         if longest > most:
             raise too_long(longest, most)
 
-    def pair(self, source: str, target: str, text: str) -> Pair:
-        """The languages by their codes; `auto` is found from the text."""
+    def pair(self, source: str, target: str, text: Callable[[], str]) -> Pair:
+        """The languages by their codes; `auto` is found from the text, which is read only then."""
         target_code = self._code(target)
         if source.lower() == "auto":
             sources = [s for s, t in self._by_codes if t == target_code]
             if not sources:
                 raise RefusedError(HTTPStatus.BAD_REQUEST, f"{target} is not supported")
-            source_code, detected = self._detector.source(text, [*sources, target_code])
+            source_code, detected = self._detector.source(text(), [*sources, target_code])
         else:
             source_code, detected = self._code(source), None
         direction = self._by_codes.get((source_code, target_code))

@@ -28,7 +28,7 @@ class TextFields(Described):
     target: str = Field(examples=["de"])
     format: Literal["text", "html"] = "text"
     alternatives: int = Field(default=0, ge=0)
-    details: bool = Field(default=False, description="Scores and aligned words too.")
+    details: bool = Field(default=False, description="Also return scores and aligned words.")
     prefix: str = Field(default="", description="What the translation must begin with.")
     api_key: str = ""
 
@@ -76,11 +76,11 @@ JSON, FORM, MULTIPART = (
     "multipart/form-data",
 )
 _REFUSALS = {
-    400: "The request is not valid.",
-    403: "The key is not valid, or this is disabled.",
+    400: "The request is invalid.",
+    403: "The key is invalid, or the feature is disabled.",
     408: "The request came too slowly.",
     413: "The request is too large.",
-    429: "The client has had enough for this minute.",
+    429: "Too many texts in one minute.",
     503: "The server is busy or stopping.",
     504: "The deadline has passed.",
 }

@@ -140,7 +140,7 @@ def test_an_export_with_another_weight_ends_with_an_error(
 
     monkeypatch.setattr(exporting, "_write", tampered)
     assert main(["export", str(post.path), str(tmp_path / "x"), "--to", to]) == 1
-    assert "does not do what the run does" in capsys.readouterr().err
+    assert "does not match the run" in capsys.readouterr().err
 
 
 def test_an_argos_package_has_its_layout(post: Run, tmp_path: Path) -> None:

@@ -94,6 +94,10 @@ def test_samples_are_drawn_by_seed(reverse: Path, target: Path, tmp_path: Path) 
         regard.augment(reverse, target, output=out, search=Sample(seed=seed), workers=1)
         found.append(out.read_bytes())
     assert found[0] == found[1] != found[2]
+    out = tmp_path / "by-command.tsv"
+    command = ["augment", str(reverse), "--target", str(target), "--output", str(out)]
+    assert main([*command, "--sample", "--seed=1", "--top-p=1", "--workers=1"]) == 0
+    assert out.read_bytes() == found[0]
 
 
 @pytest.mark.usefixtures("small_chunks")

@@ -72,6 +72,7 @@ def serving(
     required: bool = False,
     engine: Engine = "torch",
     behind_proxy: bool = False,
+    metrics_token: Optional[str] = None,
     **limits: Any,
 ) -> Iterator[Client]:
     bounds, meters = Limits(**{"requests": 1_000_000, "drain": 0.0, **limits}), Meters()
@@ -80,7 +81,7 @@ def serving(
     known = None if keys is None else Keys(keys)
     service = Service(directions, bounds, known, required, meters)
     listening = listen("127.0.0.1", 0)
-    server = Server(build_app(service), service, behind_proxy)
+    server = Server(build_app(service, metrics_token), service, behind_proxy)
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
     thread.start()
     address = f"http://127.0.0.1:{listening.getsockname()[1]}"

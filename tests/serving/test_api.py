@@ -10,6 +10,7 @@ from clients import Client, Serve
 
 from regard.errors import UsageError
 from regard.serving import rates
+from regard.serving.detecting import Detector
 from regard.serving.rates import Keys, Rates
 from regard.serving.refusal import RefusedError
 
@@ -21,6 +22,26 @@ def test_health_readiness_and_metrics(client: Client) -> None:
     text = client.get("/metrics").body.decode()
     assert 'regard_request_seconds_count{path="/translate",status="200"}' in text
     assert "regard_queue_characters 0.0" in text
+
+
+def test_metrics_may_need_a_token(serve: Serve) -> None:
+    client = serve(metrics_token="secret")
+    for given in ({}, {"authorization": "Bearer other"}, {"authorization": "secret"}):
+        answer = client.ask("GET", "/metrics", **given)
+        assert (answer.status, answer.json) == (401, {"error": "Unauthorized"})
+    assert client.ask("GET", "/metrics", authorization="Bearer s\xe9cret").status == 401
+    assert client.ask("GET", "/metrics", authorization="Bearer secret").status == 200
+
+
+def test_a_server_that_is_stopping_is_not_ready_but_answers(serve: Serve) -> None:
+    client = serve(drain=60.0)
+    client.server.stop()
+    answer = client.get("/ready")
+    assert (answer.status, answer.json) == (503, {"status": "stopping"})
+    answer = client.translate("ant bee")
+    assert (answer.status, answer.json) == (200, {"translatedText": "BEE ANT"})
+    assert answer.headers["Connection"] == "close"  # so that the client asks elsewhere next time
+    client.server.should_exit = True
 
 
 @pytest.mark.parametrize(
@@ -76,6 +97,16 @@ def test_auto_says_what_it_found(client: Client) -> None:
     assert isinstance(answer["detectedLanguage"]["confidence"], float)
     unchanged = "Das Haus ist sehr alt."
     assert client.translate(unchanged, source="auto").json["translatedText"] == unchanged
+
+
+def test_scripts_of_a_language_are_not_told_apart() -> None:
+    detector, text = Detector(["en", "zh-Hans", "zh-Hant"]), "他住在北京，每天都去学校学习中文。"
+    assert detector.rank(text)[0].language == "zh-Hans"
+    for sources, language in ((["en", "zh-Hans"], "zh-Hans"), (["zh-Hant", "en"], "zh-Hant")):
+        code, detected = detector.source(text, sources)
+        assert (code, detected.language) == (language, language)
+        assert detected.confidence > 90
+    assert detector.source("The house is very old.", ["zh-Hant", "en"])[0] == "en"
 
 
 def test_the_settings_of_other_pages(client: Client) -> None:
@@ -153,7 +184,7 @@ def test_a_run_without_languages_is_refused(serve: Serve, toy_run: Path, tmp_pat
     for each in toy_run.iterdir():
         if each.name != "languages.json":
             (copy / each.name).symlink_to(each)
-    with pytest.raises(UsageError, match=r"write .*copy:en:de with the right tags"):
+    with pytest.raises(UsageError, match=r"add them, as in .*copy:en:de, or"):
         serve(str(copy))
     with pytest.raises(UsageError, match=r"write RUN:en:de"):
         serve(f"{copy}:en")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import http.client
 import json
 import os
 import re
@@ -58,6 +59,26 @@ def test_slow_clients_are_cut_off(sent: bytes, answer: bytes, serve: Serve) -> N
         assert found[: len(answer)] == answer
         assert bool(found) == bool(answer)
     assert client.translate("ant").status == 200
+
+
+def test_connections_beyond_the_limit_are_refused_and_the_others_served(serve: Serve) -> None:
+    client = serve(connections=2)
+    kept = http.client.HTTPConnection("127.0.0.1", client.port, timeout=30)
+    with socket.create_connection(("127.0.0.1", client.port)):
+        for _ in range(2):
+            kept.request("GET", "/health")
+            with kept.getresponse() as answer:
+                assert (answer.status, json.load(answer)) == (200, {"status": "ok"})
+            refused = client.translate("ant")
+            assert refused.json == {"error": "The server is busy: try again in a moment."}
+            assert (refused.status, refused.headers["Retry-After"]) == (503, "1")
+            assert refused.headers["Connection"] == "close"
+            assert refused.headers["Access-Control-Allow-Origin"] == "*"
+    kept.close()
+    until = time.monotonic() + 30
+    while client.translate("ant").status != 200:  # once the server has seen that they are closed
+        assert time.monotonic() < until
+        time.sleep(0.01)
 
 
 class Endless(Work[str, str]):
@@ -118,7 +139,7 @@ def ask(address: str, text: str) -> str:
     request = urllib.request.Request(
         f"{address}translate", body, {"Content-Type": "application/json"}
     )
-    with urllib.request.urlopen(request, timeout=60) as answer:
+    with urllib.request.urlopen(request, timeout=120) as answer:
         return str(json.load(answer)["translatedText"])
 
 
@@ -133,7 +154,7 @@ def ask_until(told: threading.Event, address: str, text: str) -> list[str]:
 @pytest.mark.parametrize("attempt", [1, 2])
 def test_a_signal_loses_no_accepted_request(toy_run: Path, attempt: int) -> None:
     command = [sys.executable, "-m", "regard", "serve", str(toy_run), "--port", "0"]
-    command += ["--limit", "batch=4", "--limit", "batch_wait=0.02"]
+    command += ["--limit", "batch=4", "--limit", "batch_wait=0.02", "--limit", "deadline=120"]
     server = subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=os.environ
     )
@@ -154,8 +175,15 @@ def test_a_signal_loses_no_accepted_request(toy_run: Path, attempt: int) -> None
             answers = [answer for client in clients for answer in client.result()]
         assert set(answers) == {"\n".join(["CAT BEE ANT"] * 40)}
         assert len(answers) >= 12
-        assert server.wait(30) == 0
+        assert server.wait(60) == 0
         assert server.stdout.read().endswith("Stopped.\n")
     finally:
         server.kill()
         server.wait()
+
+
+def test_the_page_lists_every_limit() -> None:
+    text = (Path(__file__).parent.parent.parent / "docs" / "serve.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| `(\w+)` \| ([\d.]+) \| (.+) \|$", text, flags=re.MULTILINE)
+    fields = Limits.model_fields.items()
+    assert rows == [(name, str(field.default), field.description) for name, field in fields]

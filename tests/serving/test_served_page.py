@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -105,6 +106,26 @@ def test_a_word_shows_its_aligned_word(shown: Shown) -> None:
     until(shown, "document.getElementById('readout').textContent === 'ant becomes ANT.'")
 
 
+BOXES = """
+const {area, mirror, words} = page.source, box = (each) => each.getBoundingClientRect();
+return {
+  directions: [area, mirror].map((each) => getComputedStyle(each).direction),
+  edge: box(mirror).right - parseFloat(getComputedStyle(mirror).paddingRight),
+  words: words.map((word) => [box(word.span).left, box(word.span).right]),
+};
+"""
+
+
+def test_words_are_found_where_text_runs_from_right_to_left(shown: Shown) -> None:
+    write(shown, "source", "שלום עולם")
+    until(shown, "page.source.words.length === 2")
+    found = shown.browser.execute_script(BOXES)
+    assert found["directions"] == ["rtl", "rtl"]
+    (first_left, first_right), (_, second_right) = found["words"]
+    assert first_right == pytest.approx(found["edge"], abs=1.5)
+    assert second_right < first_left
+
+
 def test_what_is_edited_is_continued_from_there(shown: Shown) -> None:
     write(shown, "source", "ant bee cat\ndog")
     until_translated(shown, "CAT BEE ANT\nDOG")
@@ -117,7 +138,7 @@ def test_what_is_edited_is_continued_from_there(shown: Shown) -> None:
     assert "CAT BEE ANT" not in first  # what followed was written again
     assert second == "DOG"  # another sentence stays
     assert shown.browser.execute_script("return page.target.area.selectionStart") == 3
-    assert shown.all("#edited")[0].is_displayed()
+    assert [shown.all(name)[0].is_displayed() for name in ("#edited", "#hint")] == [True, False]
     shown.all("#undo")[0].click()
     until_translated(shown, "CAT BEE ANT\nDOG")
     write(shown, "target", "qqq")  # a word that no tokenizer of this run knows
@@ -139,7 +160,7 @@ def test_an_alternative_can_be_chosen(shown: Shown) -> None:
 
 MARKED = """
 return compared(...arguments)
-  .map((each) => each.textContent ? `[${each.textContent}]` : each).join('');
+  .map((each) => each.tagName ? `[${each.textContent}]` : each).join('');
 """
 
 
@@ -148,8 +169,11 @@ def test_an_alternative_marks_the_words_that_differ(shown: Shown) -> None:
         return str(shown.browser.execute_script(MARKED, text, choice))
 
     assert marks("a b c d e", "a x c d y z") == "a [x] c d [y z]"
-    assert marks("a b", "b") == "b"
     assert marks("a b", "a  b\nb") == "a  b\n[b]"
+    assert marks("a b c d", "a d") == "a []d"  # something is missing there
+    assert marks("a b", "b") == "[]b"
+    assert marks("a b c", "a") == "a[]"
+    assert marks("a b c", "x") == "[x]"
 
 
 def test_languages_are_chosen_detected_and_swapped(
@@ -180,7 +204,9 @@ def test_history_stays_in_the_browser_and_can_be_cleared(shown: Shown) -> None:
     shown.all("#history li button")[0].click()
     until_translated(shown, "BEE ANT")
     assert value(shown, "source") == "ant bee"
-    shown.all("#forget")[0].click()
+    kept = "page.settle(); document.getElementById('forget').click(); return page.settling"
+    assert shown.browser.execute_script(kept)  # what was about to be kept is not
+    time.sleep(1.5)
     assert shown.all("#history li") == []
     assert not shown.all("#forget")[0].is_displayed()
     shown.reload()

@@ -125,8 +125,8 @@ MISSING = "Invalid request: missing {} parameter"
             {"source": "de", "target": "en"},
             "English (en) is not available as a target language from German (de)",
         ),
-        ({"q": 5}, "Invalid request: q parameter is not a text"),
-        ({"q": ["a", None]}, "Invalid request: q parameter is not a list of texts"),
+        ({"q": 5}, "Invalid request: q parameter is not a string"),
+        ({"q": ["a", None]}, "Invalid request: q parameter is not a list of strings"),
     ],
 )
 def test_errors_have_the_texts_that_clients_compare(

@@ -49,7 +49,7 @@ class History {
     this.list.replaceChildren(...entries.map((entry) => {
       const button = make("button", "", { type: "button" });
       const languages = make("small", `${entry.source} → ${entry.target}`);
-      const text = make("span", entry.text, { lang: entry.source });
+      const text = make("span", entry.text, entry.source === "auto" ? {} : { lang: entry.source });
       button.append(languages, text, make("span", entry.translation, { class: "translated", lang: entry.target }));
       button.addEventListener("click", () => this.open(entry));
       const item = make("li", "");

@@ -58,6 +58,7 @@ class Page {
     byId("undo").addEventListener("click", () => this.restore());
     byId("copy").addEventListener("click", () => this.copy());
     byId("look").addEventListener("click", () => this.look());
+    byId("forget").addEventListener("click", () => clearTimeout(this.settling)); // or it comes back
   }
 
   /* Languages */
@@ -103,11 +104,11 @@ class Page {
     byId("detected").textContent = detected ? `detected: ${this.names[detected.language] ?? detected.language}` : "";
     const has = Boolean(this.target.text);
     for (const name of ["copy", "look"]) byId(name).disabled = !has;
-    byId("hint").hidden = !has;
     const several = this.shown.sentences.length > 1;
-    byId("look").textContent = several ? "See attention of this sentence" : "See attention";
+    byId("look").title = `${several ? "Of the sentence you last pointed at; opens" : "Opens"} in a new tab`;
     this.target.area.readOnly = !this.source.text.trim();
     byId("undo").hidden = byId("edited").hidden = !this.edited();
+    byId("hint").hidden = !has || this.edited();
   }
 
   swap() {
@@ -358,22 +359,26 @@ function changed(old, text) {
   return [start, old.length - end];
 }
 
-/* A choice, with the words marked that it does not share with the text. */
+/* A choice, with marks at the words that it does not share with the text, and where it lacks some. */
 function compared(text, choice) {
   const parts = choice.split(/(\s+)/); // words and the spaces between them
-  const isNew = newWords(text.split(/\s+/), parts.filter((part, index) => index % 2 === 0));
+  const { isNew, gaps } = differences(text.split(/\s+/), parts.filter((part, index) => index % 2 === 0));
   const found = [];
   parts.forEach((part, index) => {
     const marked = isNew[Math.floor(index / 2)] && (index % 2 === 0 || isNew[(index + 1) / 2]);
+    if (index % 2 === 0 && gaps[index / 2]) found.push({ gap: true });
     const last = found.at(-1);
     if (last?.marked === marked) last.text += part;
     else found.push({ marked, text: part });
   });
-  return found.map((each) => (each.marked ? make("mark", each.text) : each.text));
+  if (gaps.at(-1)) found.push({ gap: true });
+  const drawn = (each) => (each.marked ? make("mark", each.text) : each.text);
+  return found.map((each) => (each.gap ? make("mark", "", { class: "gap" }) : drawn(each)));
 }
 
-/* Which words are outside a longest common subsequence with the old ones. */
-function newWords(old, words) {
+/* Which words are outside a longest common subsequence with the old ones, and before which of the
+   others, or at the end, old words are missing. */
+function differences(old, words) {
   const common = Array.from({ length: old.length + 1 }, () => new Array(words.length + 1).fill(0));
   for (let i = old.length - 1; i >= 0; i -= 1) {
     for (let j = words.length - 1; j >= 0; j -= 1) {
@@ -381,12 +386,16 @@ function newWords(old, words) {
     }
   }
   let i = 0;
-  return words.map((word, j) => {
+  const isNew = [];
+  const gaps = [];
+  words.forEach((word, j) => {
+    const start = i;
     while (i < old.length && old[i] !== word && common[i + 1][j] >= common[i][j + 1]) i += 1;
-    if (i === old.length || old[i] !== word) return true;
-    i += 1;
-    return false;
+    isNew.push(i === old.length || old[i] !== word);
+    gaps.push(i > start && !isNew[j] && !isNew[j - 1]);
+    if (!isNew[j]) i += 1;
   });
+  return { isNew, gaps: [...gaps, i < old.length && !isNew.at(-1)] };
 }
 
 /* What was found, beginning with exactly what was typed, spaces included. */

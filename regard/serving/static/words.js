@@ -126,7 +126,7 @@ class Links {
     const found = other.mark("linked", ranges);
     if (!this.sentences.length) return;
     const between = side ? " comes from " : " becomes ";
-    const linked = found.length ? make("b", found.join(" … ")) : "no single word";
-    this.readout.replaceChildren(make("b", word.text), between, linked, ".");
+    const linked = found.length ? [between, make("b", found.join(" … "))] : [" is not aligned with any word"];
+    this.readout.replaceChildren(make("b", word.text), ...linked, ".");
   }
 }
