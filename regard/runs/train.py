@@ -22,7 +22,7 @@ from regard.processes.devices import on_device
 from regard.processes.limit import check_count
 from regard.processes.memory import bounded_memory
 from regard.processes.peers import with_peers
-from regard.processes.ranks import Ranks
+from regard.processes.ranks import Ranks, without_default_group
 from regard.recipes import find_recipe
 from regard.recipes.config import Budget, Config
 from regard.runs.folder import Run
@@ -300,7 +300,8 @@ def _model(run: Run, sides: Tokenizers, ranks: Ranks) -> Model:
     """The model to be trained, or this process's part of it, where it is trained."""
     if not run.config.training.shard:
         return build_model(run, sides).to(device_of(run))
-    from regard.training.sharding import shard  # torch's part of it is slow to import
+    with without_default_group():
+        from regard.training.sharding import shard  # torch's part of it is slow to import
 
     return_freed_memory()
     model = build_model(run, sides)
