@@ -120,7 +120,10 @@ def _twice(folder: Path) -> list[str]:
 
 
 def _swapped(folder: Path) -> list[str]:
+    """Sides are told apart by their words, whose case does not count: those of targets are spelled
+    backwards here."""
     source, target = _sides()
+    target = [line[::-1] for line in target]
     (folder / "valid").mkdir()
     valid = _write(folder / "valid", _joined(target), _joined(source))
     given = _write(folder, _joined(source), _joined(target))
