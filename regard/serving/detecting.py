@@ -43,10 +43,10 @@ class Detector:
         for code in sources:
             by_label.setdefault(_label(code), code)
         for each in ranked:
-            known = each.language in sources
-            code = each.language if known else by_label.get(_label(each.language))
-            if code is not None:
-                return code, each._replace(language=code)
+            code = by_label.get(_label(each.language), "")
+            if code:
+                known = each.language if each.language in sources else code
+                return known, each._replace(language=known)
         return sources[0], ranked[0]
 
 
