@@ -146,11 +146,8 @@ def _prepared(
         raise UsageError("Give a recipe, such as tiny, and the files to train on.")
     if start is not None and tokenizer is not None:
         raise UsageError("--tokenizer has no effect with --from, which copies the tokenizer.")
-    if config is not None and not data:
-        needed = "--source and --target, or --pairs" if config.reads_source else "--target"
-        raise UsageError(f"Give the files to train on: {needed}.")
     if not data:
-        _refuse_without_data(valid, tokenizer)
+        _check_no_data(config, valid, tokenizer)
     checked: Optional[CheckedData] = None
     if not Run.exists(path):
         assert config is not None
@@ -175,8 +172,13 @@ def _prepared(
             raise
 
 
-def _refuse_without_data(valid: Optional[Parallel], tokenizer: Optional[PathLike]) -> None:
-    """Refuse what is only looked at beside the training files."""
+def _check_no_data(
+    config: Optional[Config], valid: Optional[Parallel], tokenizer: Optional[PathLike]
+) -> None:
+    """Without training files: refuse what needs them or is only looked at beside them."""
+    if config is not None:
+        needed = "--source and --target, or --pairs" if config.reads_source else "--target"
+        raise UsageError(f"Give the files to train on: {needed}.")
     if valid:
         raise UsageError("Validation files have no effect without training files; remove them.")
     if tokenizer is not None:
