@@ -26,9 +26,27 @@ def check_outputs(outputs: Iterable[Path], inputs: Iterable[Path]) -> None:
         if path.is_file() and any(path.samefile(each) for each in read):
             raise UsageError(f"{path} is also an input and would be lost: write to another file.")
         if path.is_file() or not path.exists():  # a device may be written to twice
-            if path.resolve() in written:
+            if real_path(path) in written:
                 raise UsageError(f"{path} is given for two outputs: give a file for each.")
-            written.append(path.resolve())
+            written.append(real_path(path))
+
+
+def real_path(path: Path) -> Path:
+    """What a symbolic link names; unlike `Path.resolve`, links in a circle are no error."""
+    return Path(os.path.realpath(path))
+
+
+def destination(path: Path) -> Path:
+    """Where a file is written, so that a symbolic link stays one; a place where none can be is
+    refused."""
+    if path.is_dir():
+        raise UsageError(f"{path} is a folder: give the name of a file.")
+    path = real_path(path)
+    if path.parent.exists() and not path.parent.is_dir():
+        raise UsageError(f"{path.parent} is a file: give the name of a file in a folder.")
+    if not path.parent.is_dir():
+        raise UsageError(f"The folder {path.parent} does not exist: create it first.")
+    return path
 
 
 @contextmanager
@@ -37,15 +55,11 @@ def writing(path: Path) -> Iterator[BinaryIO]:
 
     Anything that is not a regular file, such as /dev/stdout, is written to directly.
     """
-    if path.is_dir():
-        raise UsageError(f"{path} is a folder: give the name of a file.")
-    if path.exists() and not path.is_file():
+    if path.exists() and not path.is_file() and not path.is_dir():
         with path.open("wb") as stream:
             yield stream
         return
-    given, path = path, path.resolve()  # so that a symbolic link stays one
-    if not path.parent.is_dir():
-        raise UsageError(f"The folder {path.parent} does not exist: create it first.")
+    given, path = path, destination(path)
     temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     try:
         with temporary.open("wb") as stream:

@@ -97,6 +97,13 @@ def test_a_comparison_knows_better_from_equal(folder: Path) -> None:
     assert same[1].p_value == 1.0
 
 
+def test_a_comparison_says_that_lines_were_truncated(folder: Path, tmp_path: Path) -> None:
+    long = write_lines(tmp_path / "long", ["ant " * 1001, "bee"])
+    notes: list[str] = []
+    regard.compare([folder / "able"] * 2, regard.Parallel(long, long), say=notes.append)
+    assert notes == ["Truncated 1 long line to the first 1,000 pieces."] * 2
+
+
 def test_what_cannot_be_compared_is_refused(folder: Path, tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="at least two runs"):
         regard.compare([folder / "able"])

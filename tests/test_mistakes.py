@@ -118,6 +118,42 @@ def test_columns_without_a_file_that_has_them_are_refused(
     assert sentence in said(capsys, *command.format_map(given).split(" "))
 
 
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        ("--valid-source {gone} --valid-target {gone}", "Validation files have no effect without"),
+        ("--valid-trees {gone}", "Validation files have no effect without"),
+        ("--tokenizer {gone}", "--tokenizer has no effect without training files; remove it."),
+        ("--more --steps 5 --from {gone}", "--from has no effect with --more; remove it."),
+    ],
+)
+def test_what_resuming_does_not_look_at_is_refused(
+    options: str, sentence: str, copied: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    given = options.format(gone=tmp_path / "gone").split(" ")
+    assert sentence in said(capsys, "train", "--run", copied, *given)
+
+
+def test_links_in_a_circle_are_replaced_by_the_output(folder: Path, tmp_path: Path) -> None:
+    source = write_lines(tmp_path / "one.en", ["ant bee"])
+    (tmp_path / "circle").symlink_to("circle")
+    for verb, given in (("translate", "--input"), ("distill", "--source")):
+        output = tmp_path / verb
+        output.symlink_to(tmp_path / "circle")
+        command = [verb, folder / "run", given, source, "--output", output, "--workers", 1]
+        assert main([str(each) for each in command]) == 0
+        assert (tmp_path / verb).read_text().count("\n") == 1
+
+
+def test_a_file_is_no_folder_to_write_to(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = write_lines(tmp_path / "one.en", ["ant bee"])
+    for verb, given in (("translate", "--input"), ("distill", "--source")):
+        command = [verb, folder / "run", given, file, "--output", file / "two"]
+        assert f"{file} is a file: give the name of a file in a folder" in said(capsys, *command)
+
+
 def test_two_outputs_never_share_a_file(
     folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -338,6 +374,9 @@ def test_an_error_of_the_system_names_the_file_that_was_given(
     file = write_lines(tmp_path / "one.en", ["ant"])
     assert said(capsys, "corpus", "grammar", "--output", file, code=1) == (
         f"regard: {file} is a file: choose a folder."
+    )
+    assert said(capsys, "corpus", "grammar", "--output", file / "folder", code=1) == (
+        f"regard: A folder in the path {file / 'folder'} is a file: choose another path."
     )
     command = ["translate", folder / "run", "--input", file, "--output", tmp_path / "one.de"]
     limits = resource.getrlimit(resource.RLIMIT_FSIZE)

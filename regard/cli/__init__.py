@@ -117,7 +117,8 @@ _ADVICE: tuple[tuple[tuple[int, ...], str], ...] = (
         "No permission to use {file}: change its permissions, or choose another.",
     ),
     ((errno.EROFS,), "{file} is on a read-only disk: choose another place."),
-    ((errno.EEXIST, errno.ENOTDIR), "{file} is a file: choose a folder."),
+    ((errno.EEXIST,), "{file} is a file: choose a folder."),
+    ((errno.ENOTDIR,), "A folder in the path {file} is a file: choose another path."),
     ((errno.EISDIR,), "{file} is a folder: choose a file."),
     ((errno.ENOENT,), "{file} does not exist: check its name."),
 )

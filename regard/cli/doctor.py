@@ -26,6 +26,7 @@ from regard.cli.options import (
     ValidPairs,
     ValidSource,
     ValidTarget,
+    columns_of,
     show_page,
 )
 from regard.errors import UsageError
@@ -83,8 +84,8 @@ def doctor(
     if open and output is None:
         raise UsageError("--open has no effect without --output; remove it or name the page.")
     languages = (source_language, target_language)
-    of_valid = valid_columns or (columns if valid_pairs else None)
-    of_test = test_columns or (columns if test_pairs else None)
+    of_valid = columns_of(valid_pairs, valid_columns, columns)
+    of_test = columns_of(test_pairs, test_columns, columns)
     report = examine(
         Parallel(source, target, pairs, trees, columns, None, languages, alignments),
         valid=Parallel(valid_source, valid_target, valid_pairs, None, of_valid),

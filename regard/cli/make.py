@@ -34,6 +34,7 @@ from regard.cli.options import (
     ValidTarget,
     Weights,
     Workers,
+    columns_of,
     print_json,
     refuse,
     say,
@@ -127,7 +128,7 @@ def train(
     from regard.runs.config_file import read_config
 
     languages = (source_language, target_language)
-    of_valid = valid_columns or (columns if valid_pairs else None)
+    of_valid = columns_of(valid_pairs, valid_columns, columns)
     valid = (valid_source, valid_target, valid_pairs, valid_trees, of_valid)
     experiment.train(
         recipe if config is None else read_config(config, recipe),
@@ -210,9 +211,9 @@ def ladder(
     from regard.ladders.ladder import Ladder, budget_of, run_ladder
     from regard.ladders.variants import read_variants
 
-    of_valid = valid_columns or (columns if valid_pairs else None)
+    of_valid = columns_of(valid_pairs, valid_columns, columns)
     valid = (valid_source, valid_target, valid_pairs, valid_trees, of_valid)
-    of_test = test_columns or (columns if test_pairs else None)
+    of_test = columns_of(test_pairs, test_columns, columns)
     languages = (source_language, target_language)
     asked = Ladder(
         read_variants(variants or []),

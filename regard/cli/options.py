@@ -103,6 +103,17 @@ BeamWidth = Annotated[Optional[int], typer.Option(min=1, help="Beam size; 1 is g
 LengthPenalty = Annotated[
     Optional[float], typer.Option(min=0, help="Rank by log p / length^penalty.")
 ]
+Sample = Annotated[bool, typer.Option("--sample", help="Sample instead of searching.")]
+Temperature = Annotated[
+    Optional[float], typer.Option(help="Sampling temperature; above 1 flattens the distribution.")
+]
+TopK = Annotated[
+    Optional[int], typer.Option(min=0, help="Sample from the k most probable tokens; 0: all.")
+]
+TopP = Annotated[
+    Optional[float], typer.Option(help="Sample from the smallest set with this probability.")
+]
+SampleSeed = Annotated[Optional[int], typer.Option(min=0, help="Seed for --sample.")]
 Workers = Annotated[
     Optional[int],
     typer.Option(min=1, help="Number of worker processes.", show_default="one per core"),
@@ -219,6 +230,13 @@ SearchPrecision = Annotated[
 """`Verb.invoke` applies this too."""
 
 Open = Annotated[bool, typer.Option("--open", help="Open the page in the browser.")]
+
+
+def columns_of(
+    pairs: Optional[list[Path]], own: Optional[str], of_training: Optional[str]
+) -> Optional[str]:
+    """The columns of validation or test files: their own, or else those of the training files."""
+    return own or (of_training if pairs else None)
 
 
 def refuse(case: str, options: Mapping[str, object]) -> None:

@@ -13,7 +13,12 @@ from regard.cli.options import (
     Device,
     FromLanguage,
     LengthPenalty,
+    Sample,
+    SampleSeed,
+    Temperature,
     ToLanguage,
+    TopK,
+    TopP,
     TreesFile,
     Workers,
     say,
@@ -75,18 +80,11 @@ def augment(
     ] = True,
     beam: BeamWidth = None,
     length_penalty: LengthPenalty = None,
-    sample: Annotated[bool, typer.Option("--sample", help="Sample instead of searching.")] = False,
-    temperature: Annotated[
-        Optional[float],
-        typer.Option(help="Sampling temperature; above 1 flattens the distribution."),
-    ] = None,
-    top_k: Annotated[
-        Optional[int], typer.Option(min=0, help="Sample from the k most probable tokens; 0: all.")
-    ] = None,
-    top_p: Annotated[
-        Optional[float], typer.Option(help="Sample from the smallest set with this probability.")
-    ] = None,
-    seed: Annotated[Optional[int], typer.Option(min=0, help="Seed for --sample.")] = None,
+    sample: Sample = False,
+    temperature: Temperature = None,
+    top_k: TopK = None,
+    top_p: TopP = None,
+    seed: SampleSeed = None,
     to: ToLanguage = None,
     from_language: FromLanguage = None,
     workers: Workers = None,

@@ -30,12 +30,17 @@ from regard.cli.options import (
     Output,
     PairsFiles,
     RunFolder,
+    Sample,
+    SampleSeed,
     SearchPrecision,
     Shortlist,
     Source,
     Target,
+    Temperature,
     Tokenize,
     ToLanguage,
+    TopK,
+    TopP,
     TreesFile,
     TreesFiles,
     Workers,
@@ -78,18 +83,11 @@ def translate(
         int, typer.Option(min=1, help="Print an n-best list of this size, with scores.")
     ] = 1,
     length_penalty: LengthPenalty = None,
-    sample: Annotated[bool, typer.Option("--sample", help="Sample instead of searching.")] = False,
-    temperature: Annotated[
-        Optional[float],
-        typer.Option(help="Sampling temperature; above 1 flattens the distribution."),
-    ] = None,
-    top_k: Annotated[
-        Optional[int], typer.Option(min=0, help="Sample from the k most probable tokens; 0: all.")
-    ] = None,
-    top_p: Annotated[
-        Optional[float], typer.Option(help="Sample from the smallest set with this probability.")
-    ] = None,
-    seed: Annotated[Optional[int], typer.Option(min=0, help="Seed for --sample.")] = None,
+    sample: Sample = False,
+    temperature: Temperature = None,
+    top_k: TopK = None,
+    top_p: TopP = None,
+    seed: SampleSeed = None,
     prefix: Annotated[
         Optional[Path], typer.Option(help="File with a forced beginning for each target.")
     ] = None,

@@ -38,13 +38,12 @@ class Parallel:
     """Parallel text: files of source and target lines, or files of pairs; a language model's target
     alone. A path may have wildcards, such as data/*.parquet.
 
-    `trees` is for models that read the dependency tree of each source line, `alignments` for
-    those that learn from word links. `columns` chooses
-    source and target in files of pairs, such as `en,sv`; four names choose the columns of their
-    languages as well. `weights` has a number for each file, pair
-    of files or pattern of the training data: how many times an epoch has each of its pairs.
-    `languages` are the tags of source and target, such as ("en", "zh-Hant"); a run keeps those it
-    was trained on.
+    `trees` is for models that read the dependency tree of each source line, `alignments` for those
+    that learn from word links. `columns` chooses source and target in files of pairs, such as
+    `en,sv`; four names choose the columns of their languages as well. `weights` has a number for
+    each file, pair of files or pattern of the training data: how many times an epoch has each of
+    its pairs. `languages` are the tags of source and target, such as ("en", "zh-Hant"); a run keeps
+    those it was trained on.
     """
 
     source: Optional[Paths] = None

@@ -13,7 +13,7 @@ from regard.data.text import Bad, Content
 from regard.diagnosis.blocks import Block
 from regard.diagnosis.kinds import Marks, names_of
 from regard.errors import UsageError
-from regard.files import writing
+from regard.files import real_path, writing
 
 REMOVED = "removed.tsv"
 HEADER = "file\tline\treason\ttext\n"
@@ -112,9 +112,9 @@ def _check(paths: Sequence[Path], folder: Path, read: Iterable[Path]) -> None:
         raise UsageError(
             f"Two files would become {twice[0]}: rename one of them, or clean them one by one."
         )
-    given = {path.resolve() for path in read}
+    given = set(map(real_path, read))
     for path in (*paths, folder / REMOVED):
-        if path.resolve() in given:
+        if real_path(path) in given:
             raise UsageError(
                 f"{path} is one of the files that are read: choose another folder for the cleaned "
                 "copy."

@@ -77,9 +77,10 @@ def examine(
             examination = _Pass(pairs, rules, held)
             for turn in examination.turns(chain(sample, stream)):
                 _note_pairs(turn, examiner)
-                tally.add(*turn)
+                removable = _removable(turn.looked.marks, rules)
+                tally.add(*turn, removable)
                 if cleaner is not None:
-                    cleaner.write(turn.block, _removable(turn.looked.marks, rules))
+                    cleaner.write(turn.block, removable)
                 count(len(turn.block))
             stretches = examination.stretches
         if blocks.problem is not None:

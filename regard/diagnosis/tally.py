@@ -10,7 +10,7 @@ import numpy as np
 from regard.data.corpus import Entry, Portion
 from regard.data.text import Bad, Content
 from regard.diagnosis.blocks import Block
-from regard.diagnosis.kinds import NAMES, has
+from regard.diagnosis.kinds import NAMES, Marks, has
 from regard.diagnosis.report import Example, Side
 from regard.diagnosis.rules import Looked, Rules
 
@@ -37,10 +37,11 @@ class Tally:
         self._lengths = [np.zeros(_LENGTH_BINS, np.int64) for _ in range(2)]
         self._ratios = np.zeros(_RATIO_BINS, np.int64)
 
-    def add(self, block: Block, looked: Looked) -> None:
+    def add(self, block: Block, looked: Looked, removable: Marks) -> None:
+        """`removable` are the marks without those of the task, which is no damage."""
         marks = looked.marks
         self.pairs += len(block)
-        self.damaged += int((marks > 0).sum())
+        self.damaged += int((removable > 0).sum())
         for name in NAMES:
             found = np.flatnonzero(has(marks, name))
             self.damage[name] += len(found)

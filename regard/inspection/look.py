@@ -263,8 +263,8 @@ def _must_be_whole(ids: Sequence[int], longest: int, name: str) -> None:
         raise UsageError(f"There is no text in the {name}: give some to look at.")
     if len(ids) > longest:
         raise UsageError(
-            f"The {name} has {counted(len(ids), 'piece')}, more than the {longest} read: "
-            "shorten it."
+            f"The {name} has {counted(len(ids), 'piece')}, more than the {longest:,} that are "
+            "read: shorten it."
         )
 
 

@@ -23,7 +23,7 @@ from torch import Tensor
 from torch.distributed.distributed_c10d import PrefixStore, ProcessGroup, Store, Work
 from torch.distributed.rendezvous import rendezvous
 
-from regard.errors import RegardError
+from regard.errors import RegardError, UsageError
 from regard.processes.network import notice_dead_peers, use_interface
 
 COLLECTIVE_TIMEOUT = timedelta(hours=24)
@@ -68,15 +68,18 @@ class Ranks:
         RANK and WORLD_SIZE are those of torchrun. `check` is called while the others have not
         arrived yet, and may raise.
         """
-        size = int(environment.get("WORLD_SIZE", "1"))
+        size = _number(environment, "WORLD_SIZE", 1)
         if size == 1:
             return Ranks()
-        local_size = int(environment.get("LOCAL_WORLD_SIZE", size))
+        local_size = _number(environment, "LOCAL_WORLD_SIZE", size)
         if distributed.is_initialized():
             return Ranks(distributed.get_rank(), size, local_size)
         _import_collectives()
-        rank = int(environment["RANK"])
+        rank = _number(environment, "RANK")
         file = environment.get(RENDEZVOUS_FILE)
+        if file is None:
+            _given(environment, "MASTER_ADDR")
+            _number(environment, "MASTER_PORT")
         if local_size < size:
             use_interface(environment["MASTER_ADDR"])
         with _errors_as_peer_lost():
@@ -202,6 +205,28 @@ def _let_go(error: Optional[BaseException]) -> None:
         traceback.clear_frames(error.__traceback__)
         error = error.__context__
     gc.collect()
+
+
+def _number(environment: Mapping[str, str], name: str, without: Optional[int] = None) -> int:
+    """A number that torchrun sets, or the one that holds `without` it."""
+    if name not in environment and without is not None:
+        return without
+    text = _given(environment, name)
+    if not text.isdecimal():
+        raise UsageError(
+            f"The environment variable {name} is '{text}', which is not a number: let torchrun set "
+            "it, or unset it."
+        )
+    return int(text)
+
+
+def _given(environment: Mapping[str, str], name: str) -> str:
+    if name not in environment:
+        raise UsageError(
+            f"The environment variable WORLD_SIZE asks for several processes, but {name} is not "
+            "set: start them with torchrun, or unset WORLD_SIZE."
+        )
+    return environment[name]
 
 
 def backend(device: torch.device) -> str:

@@ -42,9 +42,8 @@ def augment(
     the target language, and the line itself, in order. An empty line stays one.
 
     A synthetic source begins with the tag <bt>, unless `tag` is false, so that a model can tell it
-    from a real one. After an
-    interruption, the same call resumes. `languages` are those between which a
-    run of several languages translates. `count` is told how many more lines are done.
+    from a real one. After an interruption, the same call resumes. `languages` are those between
+    which a run of several languages translates. `count` is told how many more lines are done.
     """
     run, text = Run.open(Path(reverse)), Path(target)
     if not run.config.reads_source or run.config.writes != "text" or run.config.annotations:

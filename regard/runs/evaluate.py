@@ -34,8 +34,8 @@ PLAIN = TextMetrics()
 class Evaluation(Mapping[str, float]):
     """The scores of a run on some pairs, by the name of the metric: evaluation["BLEU"].
 
-    `scores` has
-    their signatures, and `outputs` the predictions, one per line: empty if the line was skipped.
+    `scores` has their signatures, and `outputs` the predictions, one per line: empty if the line
+    was skipped.
     """
 
     scores: tuple[Score, ...]
@@ -154,8 +154,8 @@ def compare(
     """Compare runs on the same lines by paired bootstrap; the first is the baseline.
 
     Without files, the validation data is used, if all runs have the same. Trees are given to those
-    runs that read them. Judges choose among the candidates of all runs but the baseline, and so do
-    the runs of an ensemble translate with all but the baseline.
+    runs that read them. Judges choose among the candidates of all runs but the baseline, and the
+    runs of an ensemble translate together with all but the baseline.
     """
     check_parallel(data)
     if len(runs) < 2:
@@ -214,7 +214,9 @@ def _translate(
     predictor = load_predictor(run, search, workers=processes, ensemble=ensemble, say=say)
     translator = with_judges(run, predictor, judges, say=say)
     with counting(f"translating with {run.path}", len(given.pairs)) as count:
-        return [each.text for each in translator.predict(given.sources, count=count)]
+        outputs = [each.text for each in translator.predict(given.sources, count=count)]
+    predictor.report_truncated(say)
+    return outputs
 
 
 def score(

@@ -73,6 +73,8 @@ class Run:
             raise UsageError(f"{path} is not UTF-8: choose another folder for the run.") from None
         if path.exists() and not path.is_dir():
             raise UsageError(f"{path} is a file: choose a folder for the run.")
+        if Run.exists(path):
+            raise UsageError(f"{path} is a run already: choose a new folder.")
         if path.is_dir() and not all(_OURS.fullmatch(entry.name) for entry in path.iterdir()):
             raise UsageError(f"{path} holds other files and is not a run: choose a new folder.")
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from regard.errors import UsageError
-from regard.files import locked, read_json, sync_folder, write_json
+from regard.files import destination, locked, read_json, sync_folder, write_json
 from regard.terminal import Count, uncounted
 
 CHUNK = 2048
@@ -42,11 +42,7 @@ def write_resumably(
     where it was stopped. `identity` is everything the result depends on: a partial file with
     another one is refused. `count` is told how many more lines are done.
     """
-    if output.is_dir():
-        raise UsageError(f"{output} is a folder: give the name of a file.")
-    output = output.resolve()  # so that a symbolic link stays one
-    if not output.parent.is_dir():
-        raise UsageError(f"The folder {output.parent} does not exist: create it first.")
+    output = destination(output)
     partial = output.with_name(f"{output.name}.partial")
     record = output.with_name(f"{output.name}.partial.json")
     with locked(partial, f"Another process is writing {partial}: wait for it.") as stream:

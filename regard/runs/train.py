@@ -92,7 +92,7 @@ def train(
                 prepared = _prepared(path, config, data, valid, tokenizer, origin, display)
                 experiment = stack.enter_context(prepared)
                 if more:
-                    _extend(experiment, budget, bool(recipe or settings))
+                    _extend(experiment, budget, bool(recipe or settings), origin)
                 plan_device(experiment, display.note)
                 processes = plan_processes(experiment, ranks, display.note)
             stack.enter_context(logged(experiment.journal, path / "tensorboard", log))
@@ -146,9 +146,8 @@ def _prepared(
         raise UsageError("Give a recipe, such as tiny, and the files to train on.")
     if start is not None and tokenizer is not None:
         raise UsageError("--tokenizer has no effect with --from, which copies the tokenizer.")
-    if config is not None and not data:
-        needed = "--source and --target, or --pairs" if config.reads_source else "--target"
-        raise UsageError(f"Give the files to train on: {needed}.")
+    if not data:
+        _check_no_data(config, valid, tokenizer)
     checked: Optional[CheckedData] = None
     if not Run.exists(path):
         assert config is not None
@@ -171,6 +170,19 @@ def _prepared(
             if is_new:
                 run.discard()
             raise
+
+
+def _check_no_data(
+    config: Optional[Config], valid: Optional[Parallel], tokenizer: Optional[PathLike]
+) -> None:
+    """Without training files: refuse what needs them or is only looked at beside them."""
+    if config is not None:
+        needed = "--source and --target, or --pairs" if config.reads_source else "--target"
+        raise UsageError(f"Give the files to train on: {needed}.")
+    if valid:
+        raise UsageError("Validation files have no effect without training files; remove them.")
+    if tokenizer is not None:
+        raise UsageError("--tokenizer has no effect without training files; remove it.")
 
 
 def _budget(
@@ -220,8 +232,12 @@ def _tagged(config: Optional[Config], data: Optional[Parallel]) -> Optional[Conf
     return override(config, ["tokenizer.tags=target"])
 
 
-def _extend(run: Run, budget: Optional[Budget], other_settings: bool) -> None:
+def _extend(
+    run: Run, budget: Optional[Budget], other_settings: bool, start: Optional[Start]
+) -> None:
     """Train a finished run longer with the settings it has."""
+    if start is not None:
+        raise UsageError("--from has no effect with --more; remove it.")
     if other_settings:
         raise UsageError("--more keeps the recipe and settings of the run: remove them.")
     if budget is None:

@@ -107,6 +107,7 @@ def test_most_pairs_being_copies_is_the_task(clean: Pairs, report_of: ReportOf) 
     found = finding(report, "untranslated")
     assert found.level == "note"
     assert "taken to be part of the task" in found.sentence
+    assert (report.damaged, report.headline) == (0, f"{len(clean)} pairs without visible damage.")
 
 
 def test_training_is_compared_with_validation_and_test(

@@ -137,7 +137,7 @@ def test_other_mistakes(
         assert sentence in told
         assert "Traceback" not in told
     assert main(["average", str(first), "--last=2", "--run", str(first)]) == 2
-    assert "holds other files" in capfd.readouterr().err
+    assert "is a run already" in capfd.readouterr().err
     assert not new.exists()
 
 

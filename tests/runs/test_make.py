@@ -109,6 +109,6 @@ def test_other_files_are_not_overwritten(trained: Run, tmp_path: Path) -> None:
     model, _ = load_model(trained)
     with pytest.raises(UsageError, match="holds other files"):
         make_run(tmp_path, trained.config, trained.tokenizers(), model, "a copy")
-    with pytest.raises(UsageError, match="holds other files"):
+    with pytest.raises(UsageError, match="is a run already"):
         make_run(trained.path, trained.config, trained.tokenizers(), model, "a copy")
     assert regard.evaluate(trained.path, Parallel())

@@ -75,7 +75,7 @@ def test_a_run_that_was_started_while_others_were_averaged_is_left_alone(
 ) -> None:
     run, first = tmp_path / "run", train_small(tmp_path / "first", corpus, steps=1)
     after(monkeypatch, make, "_save_weights", lambda: Run.create(run, first.config))
-    with pytest.raises(UsageError, match="holds other files"):
+    with pytest.raises(UsageError, match="is a run already"):
         average(first.path, run=run, last=1)
     assert Run.open(run).origin is None
     assert {each.name for each in tmp_path.iterdir()} == {"first", "run"}

@@ -50,6 +50,20 @@ def test_gloo_uses_the_interface_that_leads_to_the_first_machine(
     assert os.environ["GLOO_SOCKET_IFNAME"] == "chosen"
 
 
+def test_an_environment_that_torchrun_did_not_make_is_refused() -> None:
+    several = {"WORLD_SIZE": "2", "RANK": "0"}
+    for environment, sentence in (
+        ({"WORLD_SIZE": "two"}, "WORLD_SIZE is 'two', which is not a number"),
+        ({"WORLD_SIZE": "2"}, "RANK is not set: start them with torchrun"),
+        ({**several, "RANK": "-1"}, "RANK is '-1', which is not a number"),
+        ({**several, "LOCAL_WORLD_SIZE": ""}, "LOCAL_WORLD_SIZE is '', which is not a number"),
+        (several, "MASTER_ADDR is not set"),
+        ({**several, "MASTER_ADDR": "127.0.0.1"}, "MASTER_PORT is not set"),
+    ):
+        with pytest.raises(UsageError, match=sentence):
+            Ranks.join(environment)
+
+
 @linux
 def test_addresses_that_lead_nowhere_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("GLOO_SOCKET_IFNAME", raising=False)
