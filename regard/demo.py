@@ -56,7 +56,7 @@ def run_demo(folder: Path) -> None:
         exact, pronouns = measure(predictor, corpus.test)
     console.print(f"\nOn {len(corpus.test):,} sentences it has never seen:")
     console.print(f"  exactly right      {exact:.1%}")
-    console.print(f"  correct pronoun    {pronouns:.1%}  (er, sie or es, by what 'it' refers to)\n")
+    console.print(f"  correct pronoun    {pronouns:.1%}  (er, sie or es, depending on the noun)\n")
     for example in grammar.STREET:
         translation = predictor(example.source)
         verdict = (

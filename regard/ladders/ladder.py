@@ -63,7 +63,10 @@ def ladder(
 
 
 def budget_of(steps: Optional[int], epochs: Optional[float], minutes: Optional[float]) -> Budget:
-    given = {"steps": steps, "epochs": epochs, "minutes": minutes}
+    budget = {"steps": steps, "epochs": epochs, "minutes": minutes}
+    given = {name: value for name, value in budget.items() if value is not None}
+    if len(given) != 1:
+        raise UsageError("Give one budget for all variants: --minutes, --epochs or --steps.")
     return check(Budget, given, options=True)
 
 

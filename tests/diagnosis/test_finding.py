@@ -126,7 +126,7 @@ def test_training_is_compared_with_validation_and_test(
     said = [each.sentence for each in report.findings]
     assert "1 more validation source (33 %) is a training source with a different target." in said
     assert any("words of the validation source occur in training" in each for each in said)
-    assert any(each.endswith("of the distinct ones); missing: zyzzyva.") for each in said)
+    assert any("of the distinct ones); missing" in each for each in said)
 
 
 def test_swapped_validation_files_are_an_error(clean: Pairs, data: Callable[..., Parallel]) -> None:
