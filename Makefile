@@ -113,6 +113,7 @@ $(BENCH)/ready: pyproject.toml constraints.txt benchmarks/requirements.txt
 	touch $@
 
 $(READY): pyproject.toml constraints.txt
+	@echo "Installing regard and its dependencies into $(VENV): torch alone is about 200 MB, so this takes a few minutes."
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --upgrade -c constraints.txt pip setuptools
 	$(BIN)/python -m pip install --quiet -c constraints.txt -e ".[test]"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import fcntl
 import hashlib
 import json
 import os
@@ -87,9 +88,29 @@ def _is_running(process: int) -> bool:
     return True
 
 
+@contextmanager
+def locked(path: Path, refusal: str) -> Iterator[BinaryIO]:
+    """A file that one process at a time may open like this; all others are refused.
+
+    One that was renamed or removed while it was opened is refused too: it belongs to the process
+    that did so.
+    """
+    with path.open("ab+") as stream:
+        try:
+            fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            is_mine = os.path.samestat(os.fstat(stream.fileno()), path.stat())
+        except OSError:
+            is_mine = False
+        if not is_mine:
+            raise UsageError(refusal)
+        yield stream
+
+
 def write_text(path: Path, text: str) -> None:
+    """In UTF-8; a byte of a path that is not UTF-8, a lone surrogate in Python, is written as JSON
+    escapes it."""
     with writing(path) as stream:
-        stream.write(text.encode("utf-8"))
+        stream.write(text.encode("utf-8", "backslashreplace"))
 
 
 def write_json(path: Path, value: Any) -> None:

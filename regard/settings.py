@@ -87,11 +87,16 @@ def as_markdown(groups: Iterable[Group]) -> str:
         lines += [f"## {group.title}", "", group.meaning, ""]
         lines += ["| setting | type | default | meaning |", "|---|---|---|---|"]
         lines += [
-            f"| `{each.path}` | {each.type} | `{each.default}` | {each.meaning} |"
+            f"| `{each.path}` | {each.type} | `{_cell(each.default)}` | {each.meaning} |"
             for each in group.settings
         ]
         lines.append("")
     return "\n".join(lines)
+
+
+def _cell(text: str) -> str:
+    """Text in a table, whose cells end at a bar, even in a code span."""
+    return text.replace("|", r"\|")
 
 
 def _groups(

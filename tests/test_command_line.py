@@ -111,7 +111,9 @@ def test_the_help_names_no_types_and_cuts_no_sentence(
     verb: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main([verb, "--help"]) == 0
-    assert not re.search(r"<(path|str|int|float|list)", capsys.readouterr().out)
+    shown = capsys.readouterr().out
+    assert not re.search(r"<(path|str|int|float|list)", shown)
+    assert not re.search(r"[{}]", shown.splitlines()[0])
     assert main(["--help"]) == 0
     assert not re.search(rf"^  {verb} .*\.\.\.$", capsys.readouterr().out, flags=re.MULTILINE)
 
@@ -130,6 +132,19 @@ def test_the_help_and_the_page_of_corpus_name_every_corpus(
 def test_there_are_options_to_try() -> None:
     assert len(options()) > 80
     assert {verb for verb, _ in options()} >= {"train", "translate", "evaluate", "ladder"}
+
+
+def test_validation_and_test_files_have_sections_of_their_own_in_the_help(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert main(["ladder", "--help"]) == 0
+    _, options, valid, test = re.split(
+        "^(?:Options|Validation data|Test data):$", capsys.readouterr().out, flags=re.MULTILINE
+    )
+    assert "--source FILE" in options
+    assert not re.search("--(valid|test)-", options)
+    assert "--valid-source FILE" in valid
+    assert "--test-source FILE" in test
 
 
 def test_every_help_fits_its_line(capsys: pytest.CaptureFixture[str]) -> None:

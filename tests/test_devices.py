@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from inspect import signature
 from pathlib import Path
 
 import pytest
@@ -9,7 +10,7 @@ import torch
 from toy import SMALL
 
 import regard
-from regard.cli import main
+from regard.cli import NAMES, VERBS, main
 from regard.data.batch import Padded
 from regard.errors import UsageError
 from regard.nn.state import State
@@ -23,6 +24,9 @@ from regard.processes.devices import (
     wanted_device,
 )
 from regard.processes.ranks import Ranks, backend
+from regard.runs.facts import describe
+from regard.runs.folder import Run
+from regard.runs.plan import DEVICE
 
 
 def test_auto_takes_cuda_then_mps_then_the_cpu(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -108,3 +112,45 @@ def test_a_search_is_rounded_where_asked_for(
     assert "--int8 cannot be combined with --precision" in capsys.readouterr().err
     assert main([*ask, "float16"]) == 2
     assert "'float16' is not a precision" in capsys.readouterr().err
+
+
+WITHOUT_A_DEVICE = {
+    "average": "adds up weights",
+    "watch": "shows what training has kept",
+    "export": "checks its file against engines of the CPU",
+    "import": "copies weights",
+    "doctor": "reads text",
+    "info": "",
+    "settings": "",
+    "recipes": "",
+    "corpus": "",
+}
+"""Verbs that compute nothing with a model, or nothing that a device would make faster."""
+
+
+def test_every_verb_that_computes_takes_a_device() -> None:
+    without = {
+        name
+        for name, verb in zip(NAMES, VERBS, strict=True)
+        if "device" not in signature(verb).parameters and name != "plan"
+    }
+    assert without == set(WITHOUT_A_DEVICE)
+
+
+def test_the_device_is_kept_with_the_facts_of_a_run_and_not_in_its_config(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "text").write_text("ant bee\ncat dog\neel fox\n")
+    data, folder = regard.Parallel(tmp_path / "text", tmp_path / "text"), tmp_path / "run"
+    run = regard.train("tiny", data, run=folder, steps=1, settings=SMALL, quiet=True, device="cpu")
+    assert run.facts(DEVICE) == {"device": "cpu"}
+    assert "device" not in run.config.model_dump_json()
+    run.save_facts(DEVICE, {"device": "cuda"})  # as if it had been trained elsewhere
+    monkeypatch.setitem(devices.AVAILABLE, "cuda", lambda: False)
+    assert isinstance(regard.load(folder)("ant bee"), str)
+    assert describe(run)["device"] == "cuda"
+    with pytest.raises(UsageError, match="torch finds no cuda device on this machine"):
+        regard.train(run=folder, quiet=True)
+    regard.train(run=folder, device="cpu")
+    assert "trained on cuda so far: on cpu the result may differ" in capsys.readouterr().err
+    assert Run.open(folder).facts(DEVICE) == {"device": "cpu"}

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import fcntl
+import os
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from toy import Crash, crash, some_lines, train_small, turned, write_corpus, write_lines
@@ -87,13 +89,29 @@ def test_what_was_begun_otherwise_is_not_continued(
         regard.distill(teacher, regard.Parallel(source), output=tmp_path / "out", count=stop_at(16))
     before = (tmp_path / "out.partial").read_bytes()
     other = write_lines(tmp_path / "other", some_lines(60, seed=5))
-    with pytest.raises(UsageError, match="was begun with another model"):
+    with pytest.raises(UsageError, match="was started with a different model"):
         regard.distill(teacher, regard.Parallel(other), output=tmp_path / "out")
     with (tmp_path / "out.partial").open("ab") as stream:
         fcntl.flock(stream, fcntl.LOCK_EX)
         with pytest.raises(UsageError, match="Another process"):
             regard.distill(teacher, regard.Parallel(source), output=tmp_path / "out")
     assert (tmp_path / "out.partial").read_bytes() == before
+
+
+def test_a_file_that_another_process_completes_meanwhile_is_left_alone(
+    teacher: Path, source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    output, lock = tmp_path / "out", fcntl.flock
+    (tmp_path / "out.partial").write_bytes(b"done\n")
+
+    def complete_first(*arguments: Any) -> None:
+        os.replace(tmp_path / "out.partial", output)
+        lock(*arguments)
+
+    monkeypatch.setattr(fcntl, "flock", complete_first)
+    with pytest.raises(UsageError, match="Another process"):
+        regard.distill(teacher, regard.Parallel(source), output=output)
+    assert output.read_bytes() == b"done\n"
 
 
 def test_a_kill_at_the_very_end_is_no_reason_to_refuse(

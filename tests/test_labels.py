@@ -141,6 +141,16 @@ def test_targets_that_do_not_fit_are_refused_with_file_and_line(
     assert not new.exists()
 
 
+def test_a_label_in_a_file_of_pairs_is_refused_with_the_line_where_its_record_begins(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pairs = tmp_path / "pairs.csv"
+    pairs.write_text('text,label\n"ant\nbee",starts with a\ncat,"starts\nanew"\n')
+    code, _, said = command(capsys, "evaluate", folder / "classifier", "--pairs", pairs)
+    assert code == 2
+    assert "pairs.csv:4 has the label 'starts anew'" in said
+
+
 def test_settings_that_do_not_fit_are_refused(folder: Path, tmp_path: Path) -> None:
     files = regard.Parallel(folder / "train.text", folder / "train.tags")
     for recipe, setting, sentence in (

@@ -94,6 +94,30 @@ def test_distill_in_python_does_not_overwrite_its_source_either(
         regard.distill(folder / "run", Parallel(source), output=source)
 
 
+@pytest.mark.parametrize(
+    "command",
+    [
+        "evaluate {run} --columns 1,2",
+        "score {run} --columns 1,2",
+        "compare {run} {run} --columns 1,2",
+        "judge {run} --judge channel={run} --columns 1,2",
+        "train --run {run} --columns 1,2",
+        "train --run {run} --valid-columns 1,2",
+        "doctor --source {source} --target {source} --test-columns 1,2",
+        "ladder tiny --output {new} --pairs {source} --steps 1 --test-columns 1,2",
+    ],
+)
+def test_columns_without_a_file_that_has_them_are_refused(
+    command: str, folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    source = tmp_path / "one.en"
+    source.write_text("ant bee\n")
+    given = {"run": folder / "run", "source": source, "new": tmp_path / "new"}
+    option = command.split(" ")[-2]
+    sentence = f"{option} has no effect without {option.replace('columns', 'pairs')}; remove it."
+    assert sentence in said(capsys, *command.format_map(given).split(" "))
+
+
 def test_two_outputs_never_share_a_file(
     folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -323,7 +347,8 @@ def test_an_error_of_the_system_names_the_file_that_was_given(
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, limits)
     assert sentence == (
-        f"regard: No space left to write {tmp_path / 'one.de'}: free some and repeat the command."
+        f"regard: No space left to write {tmp_path / 'one.de'}: free some space and run the "
+        "command again."
     )
     name = "x" * 250  # the temporary name is too long
     assert said(capsys, *command[:-1], tmp_path / name, code=1).endswith(f"{tmp_path / name}.")
@@ -334,7 +359,10 @@ def test_a_full_disk_behind_standard_output_is_said() -> None:
     shell = f"{sys.executable} -m regard recipes > /dev/full"
     ended = subprocess.run(["sh", "-c", shell], capture_output=True, text=True, timeout=120)
     assert ended.returncode == 1
-    assert ended.stderr == "regard: No space left on device: free some and repeat the command.\n"
+    assert (
+        ended.stderr
+        == "regard: No space left on device: free some space and run the command again.\n"
+    )
 
 
 def test_a_folder_without_permission_is_named(capsys: pytest.CaptureFixture[str]) -> None:

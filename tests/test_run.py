@@ -144,7 +144,7 @@ def test_the_run_alone_is_enough_to_go_on(tmp_path: Path, corpus: Corpus, finish
 def test_two_at_a_time_are_refused_and_the_lock_ends_with_its_holder(
     run: Path, corpus: Corpus
 ) -> None:
-    with Run.open(run).locked(), pytest.raises(UsageError, match="Another process is training"):
+    with Run.locked(run), pytest.raises(UsageError, match="Another process is training"):
         train_small(run, corpus)
     train_small(run, corpus)
 
@@ -239,7 +239,7 @@ def test_what_another_process_is_writing_is_left_alone(run: Path) -> None:
     names = [f".heads.json.{number}.tmp" for number in (os.getppid(), os.getpid(), 99999999)]
     for name in names:
         (run / name).write_bytes(b"{")
-    with Run.open(run).locked():
+    with Run.locked(run):
         assert strays(run) == names[:1]
 
 

@@ -102,9 +102,8 @@ def _sentence(error: OSError | MemoryError) -> str:
         return "Not enough memory: choose a smaller model or smaller batches."
     if error.filename is None:
         text = error.strerror or str(error)
-        return (
-            f"{text}: free some and repeat the command." if error.errno in NO_SPACE else f"{text}."
-        )
+        no_space = error.errno in NO_SPACE
+        return f"{text}: free some space and run the command again." if no_space else f"{text}."
     for numbers, sentence in _ADVICE:
         if error.errno in numbers:
             return sentence.format(file=error.filename)
@@ -112,7 +111,7 @@ def _sentence(error: OSError | MemoryError) -> str:
 
 
 _ADVICE: tuple[tuple[tuple[int, ...], str], ...] = (
-    (NO_SPACE, "No space left to write {file}: free some and repeat the command."),
+    (NO_SPACE, "No space left to write {file}: free some space and run the command again."),
     (
         (errno.EACCES, errno.EPERM),
         "No permission to use {file}: change its permissions, or choose another.",

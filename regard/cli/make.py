@@ -237,7 +237,7 @@ def ladder(
 def average(
     runs: Annotated[
         list[Path],
-        typer.Argument(metavar="RUN ...", help="Trained runs.", autocompletion=complete_run),
+        typer.Argument(metavar="RUN", help="Trained runs.", autocompletion=complete_run),
     ],
     run: Annotated[Path, typer.Option(metavar="FOLDER", help="Folder for the new run.")],
     last: Annotated[

@@ -25,7 +25,7 @@ Target = Annotated[
     Optional[list[Path]],
     typer.Option(
         metavar="FILE",
-        help="Target text: line n belongs to line n of the source. A language model has only this.",
+        help="Target text: line n belongs to line n of the source. Language models need only this.",
     ),
 ]
 PairsFiles = Annotated[
@@ -65,7 +65,7 @@ def _columns(option: str) -> Any:
     return typer.Option(
         metavar="SOURCE,TARGET",
         help=f"With {option}: its source and target columns, by name or number, or its keys or "
-        "languages, such as en,sv. Two more name columns that hold the languages.",
+        "languages, such as en,sv. Two more names are those of columns that hold the languages.",
     )
 
 

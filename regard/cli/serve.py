@@ -15,7 +15,7 @@ def serve(
     runs: Annotated[
         list[str],
         typer.Argument(
-            metavar="RUN ...",
+            metavar="RUN",
             help="Run folders. RUN:en:de names the languages of a run, RUN+RUN is an ensemble.",
             autocompletion=complete_run,
         ),

@@ -367,7 +367,7 @@ def compare(
     runs: Annotated[
         list[Path],
         typer.Argument(
-            metavar="RUN RUN ...", help="Runs, the baseline first.", autocompletion=complete_run
+            metavar="RUN", help="Runs, the baseline first.", autocompletion=complete_run
         ),
     ],
     source: Source = None,

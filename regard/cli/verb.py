@@ -24,6 +24,10 @@ _TYPES = {
 """What the help of an option shows for a type, unless the option has a name for its value."""
 
 
+_SECTIONS = {"valid": "Validation data", "test": "Test data"}
+"""Options whose names begin like this have sections of their own in the help."""
+
+
 class Verb(TyperCommand):
     """A command whose help names no types: `RUN` and `--beam NUMBER`.
 
@@ -48,16 +52,22 @@ class Verb(TyperCommand):
         with on_device(device, precision and check_precision(precision)):
             return super().invoke(ctx)
 
+    def collect_usage_pieces(self, ctx: Any) -> list[str]:
+        """Required arguments without typer's braces: `regard look [OPTIONS] RUN [SENTENCE]`."""
+        return [re.sub(r"^\{(.*)\}", r"\1", piece) for piece in super().collect_usage_pieces(ctx)]
+
     def format_options(self, ctx: typer.Context, formatter: Any) -> None:  # type: ignore[override]
-        rows: dict[str, list[tuple[str, str]]] = {"argument": [], "option": []}
+        sections: dict[str, list[tuple[str, str]]] = {}
         for each in self.get_params(ctx):
-            kind = each.param_type_name
             if (record := each.get_help_record(ctx)) is not None:
-                rows[kind].append((_shown(record[0], kind == "option"), record[1]))
-        for kind, title in (("argument", "Arguments"), ("option", "Options")):
-            if rows[kind]:
+                is_option = each.param_type_name == "option"
+                own = _SECTIONS.get((each.name or "").split("_")[0], "Options")
+                rows = sections.setdefault(own if is_option else "Arguments", [])
+                rows.append((_shown(record[0], is_option), record[1]))
+        for title in ("Arguments", "Options", *_SECTIONS.values()):
+            if title in sections:
                 with formatter.section(title):
-                    formatter.write_dl(rows[kind])
+                    formatter.write_dl(sections[title])
 
 
 def _shown(name: str, is_option: bool) -> str:

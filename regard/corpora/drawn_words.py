@@ -203,7 +203,7 @@ def _write_picture(path: Path, pixels: NDArray[Any]) -> None:
     picture = Image.fromarray(pixels)
     if path.exists():
         if not _same(path, pixels):
-            raise UsageError(f"{path} exists and has other content: choose another folder.")
+            raise UsageError(f"{path} exists with different content: choose another folder.")
         return
     with writing(path) as stream:
         picture.save(stream, format="PNG")

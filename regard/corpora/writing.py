@@ -15,7 +15,7 @@ def write_files(folder: Path, files: Mapping[str, Sequence[str]]) -> None:
     for path, text in texts.items():
         if path.exists() and not (path.is_file() and path.read_bytes() == text.encode("utf-8")):
             raise UsageError(
-                f"{path} exists and has other content: choose another folder, or delete the files "
+                f"{path} exists with different content: choose another folder, or delete the files "
                 "of the other corpus."
             )
     folder.mkdir(parents=True, exist_ok=True)

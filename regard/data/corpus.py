@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from itertools import zip_longest
+from itertools import islice, zip_longest
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple, Optional
 
@@ -158,9 +158,8 @@ class Pairs:
         self._task = task
         self.report: Report | None = None
         self._begins: list[int] = []  # for each portion, how many records came before it
-        for portion in portions:
-            for path in portion.all_files:
-                check_is_file(path)
+        for path in self.files:
+            check_is_file(path)
 
     def __iter__(self) -> Iterator[Pair]:
         return (entry.pair for entry in self.entries() if entry.pair is not None)
@@ -213,9 +212,17 @@ class Pairs:
         return pair._replace(source=tagged(pair.source, tags))
 
     def where(self, side: int, number: int) -> str:
-        """File and line of the source (0) or target (1) of a pair, by its number."""
+        """File and line of the source (0) or target (1) of a pair, by its number.
+
+        A file of pairs is read again up to it, since a record may have any number of lines.
+        """
         first = [begin for begin in self._begins if begin < number]
-        return self.portions[len(first) - 1].where(side, number - first[-1])
+        portion, index = self.portions[len(first) - 1], number - first[-1]
+        if not portion.holds_pairs:
+            return portion.where(side, index)
+        rows = portion.rows([Reading(path) for path in portion.all_files])
+        found = next(islice(rows, index - 1, None), None)
+        return portion.where(side, index if found is None else found[0].line)
 
     @property
     def languages(self) -> list[str]:
@@ -226,6 +233,10 @@ class Pairs:
         if self._task.tags is None or named or given is None:
             return []
         return [each or "" for each in given]
+
+    @property
+    def files(self) -> list[Path]:
+        return [path for portion in self.portions for path in portion.all_files]
 
     def check(self) -> Report:
         """Read everything once, so that errors show before training begins."""

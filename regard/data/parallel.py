@@ -141,8 +141,8 @@ class Parallel:
         return self._open(_alone(targets), part, TEXT)
 
     def _open(self, given: Files, part: str, task: Task, holds_pairs: bool = False) -> Pairs:
-        if self.columns is not None and not holds_pairs:
-            raise UsageError(f"--{part}columns has no effect without --{part}pairs; remove it.")
+        if not holds_pairs:
+            self.refuse_columns(part)
         if part:
             self.refuse_weights()
         files = list(chain.from_iterable(given))
@@ -185,6 +185,11 @@ class Parallel:
             )
         return [weight for weight, each in zip(weights, files, strict=True) for _ in each]
 
+    def refuse_columns(self, part: str = "") -> None:
+        """Columns are those of files of pairs."""
+        if self.columns is not None:
+            raise UsageError(f"--{part}columns has no effect without --{part}pairs; remove it.")
+
     def refuse_weights(self) -> None:
         """Weights say how often a pair is trained on, and nothing else."""
         if self.weights is not None:
@@ -214,14 +219,22 @@ class Parallel:
                 )
 
 
-def check_parallel(*given: Optional[Parallel]) -> None:
-    """Refuse anything else that a Python caller may pass, such as the name of a file."""
-    for data in given:
-        if data is not None and not isinstance(data, Parallel):
+def check_parallel(
+    data: Optional[Parallel],
+    valid: Optional[Parallel] = None,
+    test: Optional[Parallel] = None,
+) -> None:
+    """Refuse anything else that a Python caller may pass, such as the name of a file, and what is
+    chosen of files that are not given."""
+    for part, given in (("", data), ("valid-", valid), ("test-", test)):
+        if given is not None and not isinstance(given, Parallel):
             raise UsageError(
-                f"{data!r} does not say which side it is: give the files as "
+                f"{given!r} does not say which side it is: give the files as "
                 "Parallel(source, target)."
             )
+        if given is not None and not given:
+            given.refuse_columns(part)
+            given.refuse_weights()
 
 
 def paths_of(given: Optional[Paths]) -> tuple[Path, ...]:

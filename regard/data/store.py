@@ -56,7 +56,7 @@ class BatchSettings(Settings):
         default=256,
         gt=0,
         le=MAX_COUNT,
-        description="Pairs with more pieces than this on a side are skipped.",
+        description="Pairs with more pieces than this on either side are skipped.",
     )
     window: int = Field(
         default=65536,
@@ -149,7 +149,7 @@ class Store:
             return Store(folder, meta)
         except (UsageError, OSError, ValueError, LookupError, TypeError, AttributeError):
             raise UsageError(
-                f"{folder} is missing, damaged or not complete: delete what is left of it, and "
+                f"{folder} is missing, damaged or incomplete: delete what is left of it, and "
                 "repeat the whole command that trained the run, with its files, to make it again."
             ) from None
 

@@ -154,7 +154,7 @@ def read_model(path: Path) -> SentencePiece:
         raise UsageError(f"{path} is not a SentencePiece model: give another file.") from None
     except ValueError:
         raise UsageError(
-            f"{path} numbers its pieces in another way: train it with "
+            f"{path} numbers its pieces differently: train it with "
             "--pad_id=0 --bos_id=1 --eos_id=2 --unk_id=3."
         ) from None
     ranked = all(score.is_integer() for score in model._scores.values())

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from types import TracebackType
@@ -28,11 +28,12 @@ class Cleaner:
     TSV. All of them appear when everything is written, and none if something fails.
     """
 
-    def __init__(self, folder: Path, portions: Sequence[Portion]) -> None:
+    def __init__(self, folder: Path, portions: Sequence[Portion], read: Iterable[Path]) -> None:
+        """`read` are the files of these portions and all others that are read."""
         self._portions = portions
         self._names = [_names(portion) for portion in portions]
         self.paths = [folder / name for names in self._names for name in names]
-        _check(self.paths, folder, portions)
+        _check(self.paths, folder, read)
         self._folder = folder
         self._stack = ExitStack()
         self._streams: list[list[BinaryIO]] = []
@@ -102,7 +103,7 @@ def _plain(path: Path) -> str:
     return path.stem if path.suffix.lower() in _COMPRESSED else path.name
 
 
-def _check(paths: Sequence[Path], folder: Path, portions: Sequence[Portion]) -> None:
+def _check(paths: Sequence[Path], folder: Path, read: Iterable[Path]) -> None:
     """Refuse to write two files to one, or over one that is read."""
     if folder.exists() and not folder.is_dir():
         raise UsageError(f"{folder} is a file: choose a folder for the cleaned copy.")
@@ -111,7 +112,7 @@ def _check(paths: Sequence[Path], folder: Path, portions: Sequence[Portion]) -> 
         raise UsageError(
             f"Two files would become {twice[0]}: rename one of them, or clean them one by one."
         )
-    given = {path.resolve() for portion in portions for path in portion.all_files}
+    given = {path.resolve() for path in read}
     for path in (*paths, folder / REMOVED):
         if path.resolve() in given:
             raise UsageError(

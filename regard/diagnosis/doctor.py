@@ -40,7 +40,8 @@ def doctor(
     pairs = _open(data, config, "")
     parts = {"valid": valid, "test": test}
     opened = {name: _open(each, config, f"{name}-") for name, each in parts.items() if each}
-    cleaner = None if clean is None else Cleaner(Path(clean), pairs.portions)
+    read = [path for each in (pairs, *opened.values()) for path in each.files]
+    cleaner = None if clean is None else Cleaner(Path(clean), pairs.portions, read)
     held, errors = [], list[str]()
     for name, each in opened.items():
         try:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, suppress
+from dataclasses import replace
 from itertools import chain
 from typing import NamedTuple, Optional
 
@@ -106,7 +107,7 @@ class _Pass:
         self._held = held
         self._exact, self._nearly, self._similar = Seen(), Seen(), Similar()
         self._tracker = None if rules.alignment is None else Tracker(rules.alignment)
-        self._open: Optional[tuple[int, int, int, int]] = None  # portion, first, last, state
+        self._open: Optional[Stretch] = None  # it may go on in the next block
         self.stretches: list[Stretch] = []
 
     def turns(self, blocks: Iterator[Block]) -> Iterator[Turn]:
@@ -161,22 +162,22 @@ class _Pass:
         """Add to the stretch that is open, or begin others."""
         starts = np.flatnonzero(np.diff(states, prepend=-1))
         ends = [*(starts[1:] - 1), len(states) - 1]
-        for start, end in zip(starts.tolist(), ends, strict=True):
-            first, last = block.number + start, block.number + int(end)
-            state = int(states[start])
-            if self._open is not None and (start or self._open[3] != state):
+        portion = self._pairs.portions[block.portion]
+        for start, end in zip(starts.tolist(), map(int, ends), strict=True):
+            shift = None if states[start] == UNRELATED else int(states[start]) - ALIGNED
+            if self._open is not None and (start or self._open.shift != shift):
                 self._close()
-            if state != ALIGNED:
-                begin = first if self._open is None else self._open[1]
-                self._open = (block.portion, begin, last, state)
+            if shift == 0:
+                continue
+            first, last = (
+                portion.where(0, block.entries[index].record.line) for index in (start, end)
+            )
+            before = self._open or Stretch(first, last, 0, shift)
+            self._open = replace(before, last=last, pairs=before.pairs + end - start + 1)
 
     def _close(self) -> None:
-        if self._open is None:
-            return
-        index, first, last, state = self._open
-        shift = None if state == UNRELATED else state - ALIGNED
-        where = self._pairs.portions[index].where
-        self.stretches.append(Stretch(where(0, first), where(0, last), last - first + 1, shift))
+        if self._open is not None:
+            self.stretches.append(self._open)
         self._open = None
 
     def _find_repeated(self, block: Block, marks: Marks) -> None:

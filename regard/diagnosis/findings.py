@@ -14,6 +14,7 @@ from regard.messages import counted, percent
 
 _LEAST_COVERAGE = 0.9
 _LISTED = 5
+_PARTS = {"valid": "validation", "test": "test"}
 
 
 def findings_of(
@@ -49,7 +50,7 @@ def _of_kind(found: Examined, kind: Kind) -> Finding:
     sentence = f"{what} {verb}{first}."
     is_task = found.rules is not None and kind.name in found.rules.tasks
     if is_task:
-        sentence += " Most pairs are like that, so it is taken for the task."
+        sentence += " Most pairs are like that, so it is taken to be part of the task."
     notable = count > kind.notable * tally.pairs and not is_task
     return Finding("warning" if notable else "note", kind.name, sentence, count, examples)
 
@@ -62,7 +63,9 @@ def _stretches(stretches: Sequence[Stretch], examples: Sequence[Example]) -> Ite
     more = len(stretches) - _LISTED
     if more > 0:
         count = sum(each.pairs for each in stretches[_LISTED:])
-        sentence = f"There are {more:,} more misaligned stretches, of {counted(count, 'pair')}."
+        sentence = (
+            f"There are {more:,} more misaligned stretches, with {counted(count, 'pair')} in all."
+        )
         yield Finding("warning", "misaligned", sentence, count)
 
 
@@ -75,21 +78,22 @@ def _shifted(stretch: Stretch) -> str:
 
 
 def _overlap(found: Examined, comparison: Comparison) -> Iterator[Finding]:
-    part = {"valid": "validation", "test": "test"}[comparison.name]
+    part = _PARTS[comparison.name]
     if comparison.shared:
         share = percent(comparison.shared, comparison.pairs)
         sentence = (
-            f"{comparison.shared:,} of {counted(comparison.pairs, f'{part} pair')} ({share}) are "
-            "training pairs as well, but for case, digits and punctuation: their scores say "
-            "nothing about new text."
+            f"{comparison.shared:,} of {counted(comparison.pairs, f'{part} pair')} ({share}) "
+            f"{'is a training pair' if comparison.shared == 1 else 'are training pairs'} as well, "
+            "apart from case, digits and punctuation: scores on them say nothing about new text."
         )
         examples = tuple(found.tally.examples["overlap"])
         yield Finding("warning", "overlap", sentence, comparison.shared, examples)
     more = comparison.shared_sources - comparison.shared
     if more > 0:
         sentence = (
-            f"{more:,} more {part} sources ({percent(more, comparison.pairs)}) are training "
-            "sources with another target."
+            f"{counted(more, f'more {part} source')} ({percent(more, comparison.pairs)}) "
+            f"{'is a training source' if more == 1 else 'are training sources'} with a different "
+            "target."
         )
         yield Finding("note", "overlap", sentence, more)
 
@@ -97,12 +101,12 @@ def _overlap(found: Examined, comparison: Comparison) -> Iterator[Finding]:
 def _coverage(part: str, side: str, coverage: Coverage) -> Finding:
     different = percent(coverage.different_covered, coverage.different)
     sentence = (
-        f"Training has {100 * coverage.share:.1f} % of the words of the {part} {side} "
-        f"({different} of the different ones)"
+        f"{100 * coverage.share:.1f} % of the words of the {_PARTS[part]} {side} occur in training "
+        f"({different} of the distinct ones)"
     )
     if coverage.missing:
-        sentence += f"; it lacks {', '.join(coverage.missing[:_LISTED])}"
-        sentence += " ..." if len(coverage.missing) > _LISTED else ""
+        some = ", for example" if len(coverage.missing) > _LISTED else ""
+        sentence += f"; missing{some}: {', '.join(coverage.missing[:_LISTED])}"
     level: Level = "warning" if coverage.share < _LEAST_COVERAGE else "note"
     return Finding(level, "coverage", f"{sentence}.")
 
@@ -121,12 +125,11 @@ def _not_judged(found: Examined) -> Finding:
         return Finding(
             "note",
             "misaligned",
-            f"With fewer than {FEWEST_PAIRS} pairs, whether the lines are aligned cannot "
-            "be judged.",
+            f"Whether the lines are aligned cannot be judged with fewer than {FEWEST_PAIRS} pairs.",
         )
     return Finding(
         "warning",
         "misaligned",
-        "The words of source and target have nothing in common that can be learned, at no shift "
-        "of the lines: unless that is the task, these are not translations of each other.",
+        "The words of source and target have nothing in common that can be learned, however the "
+        "lines are shifted: unless that is the task, these are not translations of each other.",
     )

@@ -59,8 +59,11 @@ def _charts(report: Report) -> list[Chart]:
     kinds = {
         name: (100 * count / max(1, report.pairs), 0.0) for name, count in report.damage.items()
     }
+    steps = max(
+        (i + 1 for side in report.sides for i, n in enumerate(side.lengths) if n), default=1
+    )
     lines = {
-        side.name: [(index * LENGTH_STEP, count) for index, count in enumerate(side.lengths)]
+        side.name: [(i * LENGTH_STEP, count) for i, count in enumerate(side.lengths[: steps + 1])]
         for side in report.sides
     }
     drawn: list[Chart] = [
@@ -86,7 +89,8 @@ def _example(example: Example) -> str:
         f'<td class="text" dir="auto">{escape(_visible(text))}</td>'
         for text in (example.source, example.target)
     )
-    return f"<tr><td>{escape(_visible(example.where))}</td>{texts}</tr>"
+    where = escape(_visible(example.where)).replace("/", "/<wbr>")
+    return f'<tr><td class="where">{where}</td>{texts}</tr>'
 
 
 def _kinds(damage: Mapping[str, int], pairs: int) -> str:

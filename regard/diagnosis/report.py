@@ -71,7 +71,7 @@ class Forecast:
 
     @property
     def facts(self) -> list[tuple[str, str]]:
-        fits = "" if self.fits else ", which is more than there is"
+        fits = "" if self.fits else ", which is more than this machine has"
         epoch = f"{self.tokens:,} target tokens in {counted(self.steps, 'step')}"
         return [
             ("forecast model", f"{self.model} of {self.parameters:,} parameters"),
@@ -128,7 +128,7 @@ class Report:
                 (
                     side.name,
                     f"{language}; {side.words:,} words, {side.characters:,} characters; the "
-                    f"longest line has {side.longest:,}",
+                    f"longest line has {counted(side.longest, 'character')}",
                 )
             )
         if self.ratio is not None:
@@ -137,8 +137,9 @@ class Report:
         if self.forecast is not None:
             rows += self.forecast.facts
         if self.removed is not None:
-            rows.append(("cleaned copy", f"{self.pairs - self.removed:,} pairs"))
-            rows.append(("removed", f"{self.removed:,} pairs, listed in {self.cleaned[-1]}"))
+            rows.append(("cleaned copy", counted(self.pairs - self.removed, "pair")))
+            removed = counted(self.removed, "pair")
+            rows.append(("removed", f"{removed}, listed in {self.cleaned[-1]}"))
         return rows
 
     def __str__(self) -> str:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple, Optional
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -27,15 +25,6 @@ again."""
 
 States = NDArray[np.int8]
 Scores = NDArray[np.float64]
-
-
-class Stretch(NamedTuple):
-    """Neighbouring lines (counted from 1, in their files) whose targets are not beside them."""
-
-    portion: int
-    first: int
-    last: int
-    shift: Optional[int]  # None: nowhere near
 
 
 class Tracker:

@@ -59,9 +59,6 @@ class Tally:
         ratios = np.minimum(target[both] / source[both] / RATIO_STEP, _RATIO_BINS - 1)
         self._ratios += np.bincount(ratios.astype(np.int64), minlength=_RATIO_BINS)
 
-    def characters(self, side: int) -> int:
-        return self._characters[side]
-
     def sides(self, rules: Optional[Rules]) -> tuple[Side, ...]:
         if rules is None:
             return ()

@@ -237,7 +237,7 @@ def _both(
     else:
         begun = _encode(predictor, line.text, "sentence")
     if target is not None and prefix is not None:
-        raise UsageError("Give a target or what it begins with, not both.")
+        raise UsageError("Give a target or a prefix, not both.")
     if target is not None:
         check_target(predictor.model.writes, Pair(1, line, Line(target)), "The target")
         return source, _encode(predictor, target, "target"), ()

@@ -57,7 +57,7 @@ def _read_sentences(
     if len(lines) != len(forced):
         raise UsageError(
             f"{given} has {counted(len(lines), 'line')} and {targets} has {len(forced):,}: "
-            "give as many."
+            "give one target per sentence."
         )
     annotated = annotate(lines, annotations)
     if isinstance(given, Path):

@@ -56,7 +56,6 @@ def ladder(
     are taken. The same call again trains and measures only what is not done yet. Trees are given to
     those variants that read them. A variant whose training fails is not measured.
     """
-    check_parallel(data, valid, test)
     budget = budget_of(steps, epochs, minutes)
     given = (data or NO_FILES, valid or NO_FILES, test or NO_FILES)
     asked = Ladder(read_variants(variants), Path(output), *given, budget, tuple(settings), metrics)
@@ -70,6 +69,7 @@ def budget_of(steps: Optional[int], epochs: Optional[float], minutes: Optional[f
 
 def run_ladder(ladder: Ladder, quiet: bool, say: Callable[[str], None]) -> list[VariantResult]:
     """Train and measure the variants that are not done yet; write the table after each."""
+    check_parallel(ladder.data, ladder.valid, ladder.test)
     ladder.check()
     test_set = ladder.test_set(say)
     results: list[VariantResult] = []
@@ -292,9 +292,9 @@ class Ladder:
         others = [name for name, owner in owners.items() if owner != first]
         if others:
             notes.append(
-                f"The tokenizer is that of {first}, but not for {', '.join(others)}: tokens/s and "
-                "perplexity per piece do not compare with the others; scores and perplexity per "
-                "word do."
+                f"All variants use the tokenizer of {first}, except {', '.join(others)}, whose "
+                "tokens/s and perplexity per piece cannot be compared with the others; scores and "
+                "perplexity per word can."
             )
         return notes
 

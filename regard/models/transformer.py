@@ -55,7 +55,7 @@ class TransformerConfig(BlockConfig, EncoderDecoderFamily):
     norm: Placement = Field(
         default="post", description="Normalise before each sub-layer (pre) or after it (post)."
     )
-    output_bias: bool = Field(default=False, description="Learn a bias of each target piece.")
+    output_bias: bool = Field(default=False, description="Learn a bias for each target piece.")
 
     @model_validator(mode="after")
     def _fits(self) -> TransformerConfig:

@@ -37,8 +37,8 @@ class TuringConfig(EncoderDecoderFamily):
     kind: Literal["turing"] = Field(default="turing", description=KIND)
     controller: ControllerKind = Field(
         default="lstm",
-        description="The network that steers the heads; a feedforward one remembers nothing but "
-        "its memory.",
+        description="The network that steers the heads; a feedforward one has no state but "
+        "the memory.",
     )
     width: int = Field(
         default=100, ge=2, le=MAX_WIDTH, description="Size of the embeddings and the controller."
@@ -58,7 +58,7 @@ class TuringConfig(EncoderDecoderFamily):
         default=1,
         ge=1,
         le=MAX_COUNT,
-        description="The most slots that a head can move in one step.",
+        description="Largest number of slots that a head can move in one step.",
     )
     feed: bool = Field(
         default=True, description="Each step of writing reads the token written before."

@@ -40,7 +40,9 @@ def install(model: nn.Module, tensors: Mapping[str, Tensor]) -> None:
         raise RegardError(f"These weights belong to another model: '{odd}' is in only one of them.")
     for name, tensor in own.items():
         if tensor.shape != tensors[name].shape:
-            raise RegardError(f"These weights belong to another model: '{name}' has another shape.")
+            raise RegardError(
+                f"These weights belong to another model: '{name}' has a different shape."
+            )
         tensor.copy_(tensors[name])
 
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import secrets
 import sys
 import time
+import traceback
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -102,6 +104,7 @@ class Ranks:
             error_file(Path(file)).write_text(str(error), encoding="utf-8")
         if self.size > 1 and distributed.is_initialized():
             distributed.destroy_process_group()
+            _let_go(error)
 
     @property
     def first(self) -> bool:
@@ -172,13 +175,33 @@ class Ranks:
 
 
 def _import_collectives() -> None:
-    """Import what would otherwise keep the group alive.
-
-    The functions of this module have the group of the moment of their import as a default argument,
-    and optimisers import it. Gloo's threads would then outlive the group, and one that lets go of a
-    tensor while Python shuts down aborts the process (seen with torch 2.13).
-    """
+    """Import what optimisers import, while there is no group yet (see `without_default_group`)."""
     import_module("torch.distributed.nn.functional")
+
+
+@contextmanager
+def without_default_group() -> Iterator[None]:
+    """Import modules of torch in this block, lest they keep the group alive.
+
+    Some of their functions have the group of the moment of their import as a default argument.
+    Gloo's threads would then outlive the group, and one that lets go of a tensor while Python shuts
+    down aborts the process (seen with torch 2.13).
+    """
+    group = distributed.group.WORLD
+    distributed.group.WORLD = None
+    try:
+        yield
+    finally:
+        distributed.group.WORLD = group
+
+
+def _let_go(error: Optional[BaseException]) -> None:
+    """Drop what still refers to the group that was left, so that its threads end: the functions
+    that an error has passed through, and the cycles in a sharded model."""
+    while error is not None:
+        traceback.clear_frames(error.__traceback__)
+        error = error.__context__
+    gc.collect()
 
 
 def backend(device: torch.device) -> str:

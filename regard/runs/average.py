@@ -44,7 +44,7 @@ def average(
     if not _related(members):
         say(
             "These runs did not start from the same weights, so their average may be worse than "
-            "each of them: compare them with 'regard compare'."
+            "any of them: compare them with 'regard compare'."
         )
     steps: list[str] = []
     model = _mean(_models(members, last, steps, say))

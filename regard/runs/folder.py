@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
 import re
 import shutil
 from collections.abc import Callable, Iterator
@@ -18,7 +17,7 @@ from regard.data.line import Pair
 from regard.data.store import Store
 from regard.data.tokenizers import Tokenizers
 from regard.errors import UsageError
-from regard.files import clear_strays, read_sealed, sealed, write_json
+from regard.files import clear_strays, locked, read_sealed, sealed, write_json
 from regard.recipes.config import Config
 from regard.training.checkpoint import Checkpoints
 from regard.training.journal import Journal
@@ -30,7 +29,8 @@ are read without, and runs of any other format are refused."""
 TRAIN, VALID, OLD = "train", "valid", "old"
 """The parts of a run's data; the last is the validation data of the run that it started from."""
 
-_NAMES = {TRAIN: "training", VALID: "validation", OLD: "earlier validation"}
+PART_NAMES = {TRAIN: "training", VALID: "validation", OLD: "earlier validation"}
+"""What messages call their data."""
 
 ORIGIN = "origin"
 """The name of the record about a run that was made and not trained."""
@@ -65,7 +65,12 @@ class Run:
 
     @staticmethod
     def check_free(path: Path) -> None:
-        """Refuse a folder that holds something else."""
+        """Refuse a folder that holds something else, and one whose files cannot be named to
+        safetensors."""
+        try:
+            str(path).encode()
+        except UnicodeEncodeError:
+            raise UsageError(f"{path} is not UTF-8: choose another folder for the run.") from None
         if path.exists() and not path.is_dir():
             raise UsageError(f"{path} is a file: choose a folder for the run.")
         if path.is_dir() and not all(_OURS.fullmatch(entry.name) for entry in path.iterdir()):
@@ -96,19 +101,18 @@ class Run:
         return Run(path, check(Config, values), written == FORMAT, verify)
 
     def discard(self) -> None:
-        """Remove a run that has not trained anything yet: nothing is saved or in its journal."""
+        """Remove a run that has not trained anything yet: nothing is saved or in its journal. Only
+        the process that has locked it may."""
         if not self.checkpoints().steps() and not any(self.journal):
             shutil.rmtree(self.path, ignore_errors=True)
 
+    @staticmethod
     @contextmanager
-    def locked(self) -> Iterator[None]:
-        """Only one process trains a run at a time."""
-        with (self.path / "lock").open("w") as stream:
-            try:
-                fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except OSError:
-                raise UsageError(f"Another process is training {self.path}: wait for it.") from None
-            clear_strays(self.path)
+    def locked(path: Path) -> Iterator[None]:
+        """Only one process starts or trains a run at a time."""
+        path.mkdir(parents=True, exist_ok=True)
+        with locked(path / "lock", f"Another process is training {path}: wait for it."):
+            clear_strays(path)
             yield
 
     def facts(self, name: str) -> dict[str, Any]:
@@ -160,7 +164,7 @@ class Run:
 
     def store(self, part: str) -> Store:
         """The encoded data of a part: train, valid or old; its hashes are verified once."""
-        self.check_trained_here(f"it has no {_NAMES[part]} data, which this needs")
+        self.check_trained_here(f"it has no {PART_NAMES[part]} data, which this needs")
         if part not in self._verified:
             self._verified[part] = Store.open(self.store_folder(part), self.verify)
         return self._verified[part]

@@ -161,6 +161,6 @@ def _check_fits(run: Run, other: Run) -> None:
 def check_same_tokenizers(run: Run, other: Run) -> None:
     if other.tokenizers().digest() != run.tokenizers().digest():
         raise UsageError(
-            f"{other.path} has another tokenizer than {run.path}: train runs that belong together "
-            "with --tokenizer or --from."
+            f"{other.path} has a different tokenizer from {run.path}: train runs that belong "
+            "together with --tokenizer or --from."
         )

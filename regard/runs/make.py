@@ -45,6 +45,7 @@ def make_run(
         for name, values in {**(facts or {}), ORIGIN: {"origin": origin}}.items():
             run.save_facts(name, dict(values))
         _save_weights(run, model)
+        Run.check_free(folder)  # still
         shutil.rmtree(folder, ignore_errors=True)  # at most what a start cut short left in it
         os.rename(temporary, folder)
     except BaseException:

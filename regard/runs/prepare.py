@@ -22,7 +22,7 @@ from regard.messages import counted
 from regard.metrics.table import Writes
 from regard.recipes.config import Config
 from regard.runs.directions import save_directions
-from regard.runs.folder import Run
+from regard.runs.folder import PART_NAMES, Run
 from regard.runs.start import Start
 from regard.runs.transfer import copy_validation
 from regard.training.display import Display
@@ -123,7 +123,7 @@ def prepare(
     if data is None:
         if not complete or not run.has_store("train") or not run.has_store("valid"):
             raise UsageError(
-                f"The data of {run.path} is missing or not complete: repeat the whole command that "
+                f"The data of {run.path} is missing or incomplete: repeat the whole command that "
                 "started the run, with its files, to make it again."
             )
         return
@@ -150,7 +150,8 @@ def prepare(
     for part in ("train", "valid"):
         if complete and not run.has_store(part):
             display.note(
-                f"The {part} data of {run.path} was damaged or missing; encoding it again."
+                f"The {PART_NAMES[part]} data of {run.path} was damaged or missing; encoding it "
+                "again."
             )
     _prepare_tokenizers(run, parts.training, tokenizer, display)
     shared = _encode(run, parts, display)
@@ -224,7 +225,7 @@ def _write_store(
     run: Run, part: str, pairs: Iterator[Pair], where: Where, display: Display
 ) -> None:
     config = run.config
-    with display.waiting(f"encoding the {part} data"):
+    with display.waiting(f"encoding the {PART_NAMES[part]} data"):
         store = Store.write(
             run.store_folder(part),
             pairs,
@@ -237,7 +238,7 @@ def _write_store(
         )
     if store.skipped:
         display.note(
-            f"Skipped {counted(store.skipped, f'{part} pair')} of more than "
+            f"Skipped {counted(store.skipped, f'{PART_NAMES[part]} pair')} with more than "
             f"{counted(config.max_pieces, 'piece')}."
         )
 
@@ -250,7 +251,7 @@ def _check_repeatable(run: Run, data: CheckedData, known: Mapping[str, Any]) -> 
     if repeated and not (run.has_store("train") and run.has_store("valid")):
         raise UsageError(
             f"The data of {run.path} is damaged, and an earlier version of regard held out its "
-            "validation pairs in another way: restore the folder data from a copy, or start a new "
+            "validation pairs differently: restore the folder data from a copy, or start a new "
             "run."
         )
 

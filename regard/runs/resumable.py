@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import fcntl
 import json
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from typing import Any, BinaryIO, TypeVar
+from typing import Any, TypeVar
 
 from regard.errors import UsageError
-from regard.files import read_json, sync_folder, write_json
+from regard.files import locked, read_json, sync_folder, write_json
 from regard.terminal import Count, uncounted
 
 CHUNK = 2048
@@ -51,7 +49,7 @@ def write_resumably(
         raise UsageError(f"The folder {output.parent} does not exist: create it first.")
     partial = output.with_name(f"{output.name}.partial")
     record = output.with_name(f"{output.name}.partial.json")
-    with _locked(partial) as stream:
+    with locked(partial, f"Another process is writing {partial}: wait for it.") as stream:
         progress = _begin(record, partial, dict(identity))
         stream.truncate(progress.size)
         stream.seek(progress.size)
@@ -70,17 +68,6 @@ def write_resumably(
     sync_folder(output.parent)
 
 
-@contextmanager
-def _locked(partial: Path) -> Iterator[BinaryIO]:
-    """The partial file, which one process at a time may extend."""
-    with partial.open("ab+") as stream:
-        try:
-            fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            raise UsageError(f"Another process is writing {partial}: wait for it.") from None
-        yield stream
-
-
 def _begin(record: Path, partial: Path, identity: dict[str, Any]) -> _Progress:
     """What has been done already, if it was done with the same identity."""
     if not record.exists() or not partial.stat().st_size:  # also after a kill at the very end
@@ -90,8 +77,8 @@ def _begin(record: Path, partial: Path, identity: dict[str, Any]) -> _Progress:
     lines, size = found.pop("lines", None), found.pop("size", None)
     if found != json.loads(json.dumps(identity)):
         raise UsageError(
-            f"{partial} was begun with another model, other text or other settings: give the same "
-            "to continue, or delete it to start again."
+            f"{partial} was started with a different model, text or settings: give the same "
+            "ones to continue, or delete it to start again."
         )
     if not (isinstance(lines, int) and isinstance(size, int)) or partial.stat().st_size < size:
         raise UsageError(f"{partial} is corrupt: delete it to start again.")

@@ -22,7 +22,7 @@ from regard.processes.devices import on_device
 from regard.processes.limit import check_count
 from regard.processes.memory import bounded_memory
 from regard.processes.peers import with_peers
-from regard.processes.ranks import Ranks
+from regard.processes.ranks import Ranks, without_default_group
 from regard.recipes import find_recipe
 from regard.recipes.config import Budget, Config
 from regard.runs.folder import Run
@@ -37,7 +37,7 @@ from regard.runs.plan import (
     plan_processes,
     save_plan,
 )
-from regard.runs.prepare import prepare, read_data
+from regard.runs.prepare import CheckedData, prepare, read_data
 from regard.runs.start import Start, check_same_start
 from regard.runs.transfer import score_after, score_before
 from regard.runs.validate import Validator
@@ -149,29 +149,28 @@ def _prepared(
     if config is not None and not data:
         needed = "--source and --target, or --pairs" if config.reads_source else "--target"
         raise UsageError(f"Give the files to train on: {needed}.")
-    created: Optional[Run] = None
-    try:
-        if Run.exists(path):
-            run, checked = _existing(path, config, start), None
-        else:
-            assert config is not None
-            assert data is not None
-            Run.check_free(path)
-            if start is not None:
-                start.check(config)
-            checked = read_data(config, data, valid, display)
-            run = created = Run.create(path, config)
-        with run.locked():
+    checked: Optional[CheckedData] = None
+    if not Run.exists(path):
+        assert config is not None
+        assert data is not None
+        Run.check_free(path)
+        if start is not None:
+            start.check(config)
+        checked = read_data(config, data, valid, display)
+    with Run.locked(path):
+        is_new = config is not None and not Run.exists(path)
+        run = Run.create(path, config) if config and is_new else _existing(path, config, start)
+        try:
             if checked is None and data:
                 checked = read_data(run.config, data, valid, display)
             prepare(run, checked, tokenizer, start, display)
             save_languages(run, data, display.note)
             checked = None  # may hold the whole text, which training does not need
             yield run
-    except (RegardError, MemoryError, RuntimeError):
-        if created is not None:
-            created.discard()
-        raise
+        except (RegardError, MemoryError, RuntimeError):
+            if is_new:
+                run.discard()
+            raise
 
 
 def _budget(
@@ -301,7 +300,8 @@ def _model(run: Run, sides: Tokenizers, ranks: Ranks) -> Model:
     """The model to be trained, or this process's part of it, where it is trained."""
     if not run.config.training.shard:
         return build_model(run, sides).to(device_of(run))
-    from regard.training.sharding import shard  # torch's part of it is slow to import
+    with without_default_group():
+        from regard.training.sharding import shard  # torch's part of it is slow to import
 
     return_freed_memory()
     model = build_model(run, sides)

@@ -92,11 +92,25 @@ class Queue:
         """Characters in the queue."""
         return self._waiting
 
+    def check_room(self, characters: int) -> None:
+        """Refuse so many more characters while there is no room for them. Asked before a text is
+        divided into sentences, it makes a refusal cheap when there are many."""
+        if self._closed or self._is_full(characters):
+            raise busy()
+
+    def _is_full(self, characters: int) -> bool:
+        return self._waiting > 0 and self._waiting + characters > self._limits.queue
+
     def submit(
-        self, work: Work[Item, Result], items: Sequence[Item], deadline: float
+        self,
+        work: Work[Item, Result],
+        items: Sequence[Item],
+        deadline: float,
+        is_begun: bool = False,
     ) -> list[Future[Result]]:
         """The future result of each item. All are taken or none: a full queue refuses them at
-        once. Cancelling a future, or the deadline, takes its item out."""
+        once, unless other work for the same request is done already, which would be lost.
+        Cancelling a future, or the deadline, takes its item out."""
         now = time.monotonic()
         jobs = [
             _Job(work, item, max(1, work.size(item)), now + LATER * index, deadline)
@@ -104,8 +118,7 @@ class Queue:
         ]
         asked = sum(job.size for job in jobs)
         with self._changed:
-            full = self._waiting and self._waiting + asked > self._limits.queue
-            if full or self._closed:
+            if self._closed or (not is_begun and self._is_full(asked)):
                 raise busy()
             self._jobs += jobs
             self._waiting += asked

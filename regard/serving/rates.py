@@ -6,6 +6,7 @@ import hashlib
 import time
 from collections import OrderedDict, deque
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from http import HTTPStatus
 from pathlib import Path
 from typing import NamedTuple, Optional
@@ -21,24 +22,41 @@ REREAD = 1.0
 """Seconds before the file of keys is looked at again."""
 
 
+@dataclass
+class _Spent:
+    """When a client asked within the last minute, and for how many texts. The total is kept beside
+    them: adding them up for each request would take ever longer the more come."""
+
+    times: deque[tuple[float, int]] = field(default_factory=deque)
+    total: int = 0
+
+    def forget(self, before: float) -> None:
+        while self.times and self.times[0][0] <= before:
+            self.total -= self.times.popleft()[1]
+
+    def add(self, now: float, cost: int) -> None:
+        self.times.append((now, cost))
+        self.total += cost
+
+
 class Rates:
     """A moving window of a minute for each client."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
-        self._clients: OrderedDict[str, deque[tuple[float, int]]] = OrderedDict()
+        self._clients: OrderedDict[str, _Spent] = OrderedDict()
 
     def spend(self, client: str, cost: int, most: int) -> None:
         """Count some texts, or refuse them if the client has had enough for this minute."""
         now = self._clock()
-        spent = self._clients.setdefault(client, deque())
+        spent = self._clients.setdefault(client, _Spent())
         self._clients.move_to_end(client)
-        while spent and spent[0][0] <= now - WINDOW:
-            spent.popleft()
-        if sum(count for _, count in spent) + cost > most:
-            wait = int(WINDOW - (now - spent[0][0])) + 1 if spent else int(WINDOW)
+        spent.forget(now - WINDOW)
+        if spent.total + cost > most:
+            times = spent.times
+            wait = int(WINDOW - (now - times[0][0])) + 1 if times else int(WINDOW)
             raise RefusedError(HTTPStatus.TOO_MANY_REQUESTS, f"Slowdown: {most} per 1 minute", wait)
-        spent.append((now, cost))
+        spent.add(now, cost)
         if len(self._clients) > MOST_CLIENTS:
             self._clients.popitem(last=False)
 

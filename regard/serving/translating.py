@@ -140,6 +140,8 @@ async def stream(
 
 
 async def _split(direction: Direction, texts: Sequence[str]) -> list[Sentences]:
+    direction.queue.check_room(sum(len(text.strip()) for text in texts))
+
     def work() -> list[Sentences]:
         return [split(text, direction.source, direction.fits) for text in texts]
 
@@ -195,7 +197,7 @@ async def _aligned(
     direction: Direction, sentences: Sequence[Sentence], deadline: float
 ) -> list[Sentence]:
     pairs = [(each.source, each.best.text) for each in sentences]
-    futures = direction.queue.submit(Aligning(direction), pairs, deadline)
+    futures = direction.queue.submit(Aligning(direction), pairs, deadline, is_begun=True)
     found = await results(futures, deadline)
     return [replace(*both[:1], links=both[1]) for both in zip(sentences, found, strict=True)]
 

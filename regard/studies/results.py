@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import hashlib
 import platform
 from collections.abc import Mapping, Sequence
@@ -14,10 +15,13 @@ from regard import __version__
 from regard.drawing.charts import Bars, Chart, Lines, Map
 from regard.errors import UsageError
 from regard.files import read_json, write_json
+from regard.messages import counted
 from regard.processes.cores import available_cores
 from regard.studies.base import Check, Finding, Number
 
 CIRCUMSTANCES = ("seconds", "processor_seconds", "facts", "machine", "day")
+
+PACKAGE = "regard.studies"
 
 CHARTS: dict[str, type[Chart]] = {"lines": Lines, "bars": Bars, "map": Map}
 
@@ -35,20 +39,45 @@ class Result:
 
 
 def facts_of(module: Path, quick: bool, seeds: Sequence[int]) -> dict[str, Any]:
-    """What the result of a study depends on: its own code, the effort and the seeds."""
-    digest = hashlib.sha256(module.read_bytes()).hexdigest()[:16]
+    """What the result of a study depends on: its code, the effort and the seeds."""
+    digest = hashlib.sha256(b"".join(path.read_bytes() for path in sources(module)))
     return {
         "version": __version__,
-        "code": digest,
+        "code": digest.hexdigest()[:16],
         "quick": quick,
         "seeds": list(seeds),
     }
 
 
+def sources(module: Path) -> list[Path]:
+    """The file of a study, and those of its folder that it imports, directly or not: settings that
+    several studies share are part of each. What is imported inside a function is left out: it only
+    shows results."""
+    found, waiting = {module}, [module]
+    while waiting:
+        text = waiting.pop().read_text(encoding="utf-8")
+        names = [name for node in ast.parse(text).body for name in _imported(node)]
+        new = {module.with_name(f"{name}.py") for name in names} - found
+        found |= new
+        waiting += new
+    return sorted(found)
+
+
+def _imported(node: ast.stmt) -> list[str]:
+    """The modules of this package that a statement imports."""
+    if not isinstance(node, ast.ImportFrom) or node.module is None:
+        return []
+    if node.module == PACKAGE:
+        return [each.name for each in node.names]
+    package, _, name = node.module.rpartition(".")
+    return [name] if package == PACKAGE else []
+
+
 def result_of(
     finding: Finding, seconds: float, processor_seconds: float, facts: Mapping[str, Any]
 ) -> Result:
-    machine = f"{available_cores()} cores, {platform.machine()}, Python {platform.python_version()}"
+    cores = counted(available_cores(), "core")
+    machine = f"{cores}, {platform.machine()}, Python {platform.python_version()}"
     day = date.today().isoformat()
     return Result(finding, seconds, processor_seconds, facts, machine, day)
 

@@ -41,6 +41,9 @@ def shard(model: Model, ranks: Ranks, device: torch.device) -> None:
     the parts move to the device layer by layer."""
     warnings.filterwarnings("ignore", "FSDP2-wrapped module .* returned a view", UserWarning)
     mesh = DeviceMesh.from_group(ranks.group_for(device), device.type)
+    # Caches of torch keep the mesh for ever. It finds the group by its name, unless it is compiled,
+    # and must not keep that alive too: see `without_default_group`.
+    vars(mesh).get("_pg_registry", {}).clear()
     layers = [(part, LAYERS[type(part)]) for part in model.modules() if type(part) in LAYERS]
     for part, methods in [*reversed(layers), (model, ("generate",))]:  # inner ones first
         divided = fully_shard(part, mesh=mesh)

@@ -11,7 +11,9 @@ import subprocess
 import sys
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
+from random import sample
 from socket import socket
 from typing import Any, Optional
 
@@ -21,6 +23,8 @@ import yaml
 ROOT = Path(__file__).parent.parent.parent
 SLURM, KUBERNETES = ROOT / "packaging" / "slurm", ROOT / "packaging" / "kubernetes"
 SECONDS = 240
+LONG = 1500
+"""Steps of a job that is interrupted: a test that a busy machine keeps waiting still finds it."""
 
 STAND_INS = {
     # as srun does, each task in a process of its own; its number is kept for scancel
@@ -68,16 +72,13 @@ def environment(folder: Path) -> dict[str, str]:
             (tools / name).write_text(f"#!/bin/bash\n{body}\n")
             (tools / name).chmod(0o755)
     path = os.pathsep.join([str(tools), str(Path(sys.executable).parent), os.environ["PATH"]])
-    with socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
     return {
         **os.environ,
         "PATH": path,
         "OMP_NUM_THREADS": "1",
         "DEVICE": "cpu",
         "PROCESSES": "1",
-        "PORT": str(port),
+        "PORT": str(free_port()),
         "CALLS": str(folder / "calls"),
         "STEP": str(folder / "step"),
         "SLURM_JOB_ID": "7",
@@ -87,6 +88,15 @@ def environment(folder: Path) -> dict[str, str]:
         "SLURM_ARRAY_TASK_ID": "3",
         "GLOO_SOCKET_IFNAME": "lo",
     }
+
+
+def free_port() -> int:
+    """One that nobody listens at, and that the system gives to no outgoing connection meanwhile."""
+    for port in sample(range(10_000, 30_000), 100):
+        with socket() as probe, suppress(OSError):
+            probe.bind(("127.0.0.1", port))
+            return port
+    raise AssertionError("no free port")
 
 
 def start(
@@ -118,7 +128,7 @@ def test_a_job_that_runs_out_of_time_is_saved_queued_again_and_resumes(
 ) -> None:
     run = tmp_path / "run"
     ask = ["tiny", *corpus, "--run", str(run), "--set", "training.processes=1"]
-    job = start("one-gpu.sbatch", [*ask, "--steps", "300"], tmp_path)
+    job = start("one-gpu.sbatch", [*ask, "--steps", str(LONG)], tmp_path)
     deadline = time.monotonic() + SECONDS
     while last_step(run) < 10 and time.monotonic() < deadline:
         time.sleep(0.1)
@@ -129,12 +139,12 @@ def test_a_job_that_runs_out_of_time_is_saved_queued_again_and_resumes(
     calls = (tmp_path / "calls").read_text().splitlines()
     assert calls == ["scancel --signal=TERM 7", "scontrol requeue 7"]
     saved = json.loads((run / "checkpoints" / "latest.json").read_text())["step"]
-    assert 10 <= saved < 300
-    again = start("one-gpu.sbatch", [*ask, "--steps", "300"], tmp_path)
+    assert 10 <= saved < LONG
+    again = start("one-gpu.sbatch", [*ask, "--steps", str(LONG)], tmp_path)
     output, _ = again.communicate(timeout=SECONDS)
     assert again.returncode == 0, output
     assert f"at step {saved:,}." in output
-    assert last_step(run) == 300
+    assert last_step(run) == LONG
 
 
 @pytest.mark.parametrize(

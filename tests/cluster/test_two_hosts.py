@@ -45,6 +45,16 @@ def hosts() -> Iterator[tuple[Host, Host]]:
         yield pair
 
 
+@pytest.fixture(autouse=True)
+def left_as_found(request: pytest.FixtureRequest) -> Iterator[None]:
+    """A test that fails in the middle leaves no process behind, and the cable plugged in."""
+    yield
+    if "hosts" in request.fixturenames:
+        for host in request.getfixturevalue("hosts"):
+            host.lose_power()
+            host.plug("up")
+
+
 @pytest.fixture(scope="module")
 def corpus(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     return write_corpus(tmp_path_factory.mktemp("corpus"))

@@ -97,5 +97,5 @@ def test_files_have_the_same_pictures_as_lines(tmp_path: Path) -> None:
         assert np.array_equal(parse(source), drawn.pixels)
         assert kind.load(Line(path), tmp_path, "here").text == source
         assert len(box.split()) == len(drawn.word)
-    with pytest.raises(UsageError, match="exists and has other content"):
+    with pytest.raises(UsageError, match="exists with different content"):
         write(generate(4, seed=2, held_out=3), tmp_path)

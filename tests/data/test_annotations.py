@@ -346,13 +346,13 @@ def test_damaged_heads_do_not_open(tmp_path: Path) -> None:
     path = tmp_path / "source.tree"
     whole = path.read_bytes()
     path.write_bytes(whole[:-2])
-    with pytest.raises(UsageError, match="not complete"):
+    with pytest.raises(UsageError, match="incomplete"):
         Store.open(tmp_path)
     path.write_bytes(whole)
     offsets = np.fromfile(tmp_path / "source.tree.offsets", np.int64)
     offsets[1] += 1
     offsets.tofile(tmp_path / "source.tree.offsets")
-    with pytest.raises(UsageError, match="not complete"):
+    with pytest.raises(UsageError, match="incomplete"):
         Store.open(tmp_path)
 
 

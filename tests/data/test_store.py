@@ -126,7 +126,7 @@ def test_pairs_too_long_are_skipped_and_counted(tmp_path: Path) -> None:
     assert [pair.texts for pair in store.pairs(np.array([1]))] == [("c", "d")]
     with pytest.raises(UsageError, match="No pair is left"):
         Store.write(tmp_path, pairs[1:3], SIDES, 20)
-    with pytest.raises(UsageError, match="not complete"):
+    with pytest.raises(UsageError, match="incomplete"):
         Store.open(tmp_path)
 
 
@@ -164,7 +164,7 @@ def failing(after: int) -> Iterator[Pair]:
 def test_an_interrupted_write_leaves_nothing_that_opens(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="the reading failed"):
         Store.write(tmp_path, failing(5000), SIDES, 200)
-    with pytest.raises(UsageError, match="not complete"):
+    with pytest.raises(UsageError, match="incomplete"):
         Store.open(tmp_path)
     assert list(tmp_path.iterdir()) == []
 
@@ -173,7 +173,7 @@ def test_an_interrupted_rewrite_does_not_open_as_the_old_one(tmp_path: Path) -> 
     Store.write(tmp_path, PAIRS, SIDES, 200)
     with pytest.raises(UsageError):
         Store.write(tmp_path, failing(5000), SIDES, 200)
-    with pytest.raises(UsageError, match="not complete"):
+    with pytest.raises(UsageError, match="incomplete"):
         Store.open(tmp_path)
     assert len(Store.write(tmp_path, PAIRS[:5], SIDES, 200)) == 5
 
@@ -196,7 +196,7 @@ Store.write(Path({str(tmp_path)!r}), pairs, Tokenizers.one(words), 10, True, kil
 """
     ended = subprocess.run([sys.executable, "-c", program], cwd=Path(__file__).parents[2])
     assert ended.returncode == -9
-    with pytest.raises(UsageError, match="not complete"):
+    with pytest.raises(UsageError, match="incomplete"):
         Store.open(tmp_path)
     assert len(Store.write(tmp_path, PAIRS, SIDES, 200, keep_text=True)) == 700
     assert not list(tmp_path.glob("*.part"))
@@ -208,13 +208,13 @@ def test_damaged_stores_are_refused(tmp_path: Path) -> None:
         whole = path.read_bytes()
         for damaged in (whole[:-2], whole[: len(whole) // 2], b"", whole + b"\0", None):
             path.unlink() if damaged is None else path.write_bytes(damaged)
-            with pytest.raises(UsageError, match="not complete"):
+            with pytest.raises(UsageError, match="incomplete"):
                 Store.open(tmp_path)
         path.write_bytes(whole)
     Store.open(tmp_path)
     for text in ("[]", "{}", "null", '{"format": "regard store 2"}'):
         (tmp_path / "meta.json").write_text(text)
-        with pytest.raises(UsageError, match="not complete"):
+        with pytest.raises(UsageError, match="incomplete"):
             Store.open(tmp_path)
 
 
@@ -224,7 +224,7 @@ def test_offsets_that_do_not_fit_are_refused(tmp_path: Path) -> None:
     offsets = np.fromfile(path, np.int64)
     offsets[-1] += 1
     offsets.tofile(path)
-    with pytest.raises(UsageError, match="not complete"):
+    with pytest.raises(UsageError, match="incomplete"):
         Store.open(tmp_path)
 
 

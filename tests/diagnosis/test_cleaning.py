@@ -141,6 +141,14 @@ def test_files_that_are_read_are_not_written(
     given = data(clean[:100])
     with pytest.raises(UsageError, match="is one of the files that are read"):
         doctor(given, clean=tmp_path)
+    training = tmp_path / "training"
+    training.mkdir()
+    copies = [training / f"train.{tag}" for tag in ("en", "de")]
+    for side, copied in enumerate(copies):
+        copied.write_text("".join(f"{pair[side]}\n" for pair in clean[:80]), encoding="utf-8")
+    for part in ("valid", "test"):
+        with pytest.raises(UsageError, match="is one of the files that are read"):
+            doctor(Parallel(*copies), **{part: given}, clean=tmp_path)
     (tmp_path / "other").mkdir()
     copy = tmp_path / "other" / "train.en.gz"
     copy.write_bytes(gzip.compress((tmp_path / "train.en").read_bytes()))

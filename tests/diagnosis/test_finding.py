@@ -106,7 +106,7 @@ def test_most_pairs_being_copies_is_the_task(clean: Pairs, report_of: ReportOf) 
     report = report_of([(source, source) for source, _ in clean])
     found = finding(report, "untranslated")
     assert found.level == "note"
-    assert "taken for the task" in found.sentence
+    assert "taken to be part of the task" in found.sentence
 
 
 def test_training_is_compared_with_validation_and_test(
@@ -121,7 +121,11 @@ def test_training_is_compared_with_validation_and_test(
     assert report.damage == {"overlap": 1}
     assert "zyzzyva" in with_test.coverage["source"].missing
     assert with_test.coverage["source"].share < 1
-    assert any("1 of 3 validation pairs (33 %)" in each for each in report.warnings)
+    assert any("1 of 3 validation pairs (33 %) is a training" in each for each in report.warnings)
+    said = [each.sentence for each in report.findings]
+    assert "1 more validation source (33 %) is a training source with a different target." in said
+    assert any("words of the validation source occur in training" in each for each in said)
+    assert any(each.endswith("of the distinct ones); missing: zyzzyva.") for each in said)
 
 
 def test_swapped_validation_files_are_an_error(clean: Pairs, data: Callable[..., Parallel]) -> None:

@@ -4,6 +4,7 @@ whether training would refuse the files."""
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -45,7 +46,7 @@ def test_hostile_text_is_shown_and_never_run(
         assert text in body
     assert "\u241b[31m[U+202E]txt.exe[U+202C]" in body
     count = "return document.querySelectorAll(arguments[0]).length"
-    assert browser.execute_script(count, "script, iframe, svg, h1 ~ h1, td *") == 0
+    assert browser.execute_script(count, "script, iframe, svg, h1 ~ h1, td :not(wbr)") == 0
     assert browser.execute_script(count, "img") == 1
     loaded = "const image = document.querySelector('img'); return image.naturalWidth"
     assert browser.execute_script(loaded) > 100
@@ -62,6 +63,18 @@ def test_the_page_fits_a_narrow_screen(hostile: Parallel, tmp_path: Path, browse
         browser.get(path.as_uri())
         wide = "return document.documentElement.scrollWidth - window.innerWidth"
         assert browser.execute_script(wide) <= 0
+
+
+def test_the_level_of_a_finding_is_on_one_line(
+    hostile: Parallel, tmp_path: Path, browser: Any
+) -> None:
+    path = tmp_path / "doctor.html"
+    save_page(doctor(hostile), path)
+    browser.get(path.as_uri())
+    lines = """return [...document.querySelectorAll('.note, .warning')].map((cell) => {
+        const range = document.createRange(); range.selectNodeContents(cell);
+        return range.getClientRects().length; })"""
+    assert set(browser.execute_script(lines)) == {1}
 
 
 def test_the_page_names_everything_that_was_found(hostile: Parallel) -> None:
@@ -87,11 +100,24 @@ def test_the_verb_prints_and_writes_what_it_found(
     shown = capsys.readouterr()
     assert shown.out.startswith("301 pairs, of which 1 (0.33 %) have damage.\n")
     assert "train.en:301" in shown.out
-    assert f"removed: 1 pairs, listed in {tmp_path / 'cleaned/removed.tsv'}" in shown.out
+    assert f"removed: 1 pair, listed in {tmp_path / 'cleaned/removed.tsv'}" in shown.out
     assert "a.html" in shown.err
     report = json.loads((tmp_path / "a.json").read_text(encoding="utf-8"))
     assert (report["pairs"], report["damage"], report["removed"]) == (301, {"markup": 1}, 1)
     assert report["findings"][0]["examples"][0]["where"].endswith("train.en:301")
+
+
+def test_a_report_names_files_whose_paths_are_not_utf_8(
+    clean: Pairs, data: Callable[..., Parallel], tmp_path: Path
+) -> None:
+    folder = tmp_path / os.fsdecode(b"corpus-\xff")
+    folder.mkdir()
+    given = data(clean[:20], f"{folder.name}/train")
+    outputs = [f"--output={folder / 'a.html'}", f"--json={folder / 'a.json'}"]
+    assert main(["doctor", f"--source={given.source}", f"--target={given.target}", *outputs]) == 0
+    report = json.loads((folder / "a.json").read_text(encoding="utf-8"))
+    assert report["files"] == [str(given.source), str(given.target)]
+    assert r"corpus-\udcff" in (folder / "a.html").read_text(encoding="utf-8")
 
 
 def test_what_training_refuses_is_an_error(

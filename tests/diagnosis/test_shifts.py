@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
+from regard import Parallel, doctor
 from regard.diagnosis.report import Report
 
 Pairs = list[tuple[str, str]]
@@ -51,6 +53,23 @@ def test_an_inserted_and_a_deleted_line_enclose_a_stretch(
     assert abs(first - 201) <= 3
     assert abs(last - 300) <= 3
     assert shift == 1
+
+
+@pytest.mark.parametrize("block", [100, 5000])
+def test_a_stretch_is_named_by_the_lines_of_a_file_whose_records_have_several(
+    block: int, clean: Pairs, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("regard.diagnosis.blocks.PAIRS", block)
+    sources, targets = map(list, zip(*clean, strict=True))
+    targets[250:350] = ["Das Wetter war schlecht.", *targets[250:349]]
+    path = tmp_path / "pairs.csv"
+    rows = [f'"{source}\n{source}","{target}"\n' for source, target in beside(sources, targets)]
+    path.write_text("source,target\n" + "".join(rows), encoding="utf-8")
+    report = doctor(Parallel(pairs=path))
+    [(first, last, shift)] = lines(report)
+    assert abs(first - (2 + 2 * 250)) <= 6
+    assert abs(last - (2 + 2 * 349)) <= 6
+    assert (report.stretches[0].pairs, shift) == ((last - first) // 2 + 1, 1)
 
 
 def test_blocks_that_were_swapped_are_found(clean: Pairs, report_of: ReportOf) -> None:

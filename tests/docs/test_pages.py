@@ -83,6 +83,16 @@ def test_every_link_leads_somewhere(page: Path) -> None:
             assert anchor in anchors(found), target
 
 
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_every_row_of_a_table_has_as_many_cells_as_its_header(page: Path) -> None:
+    """A bar ends a cell, even in a code span, unless it is escaped."""
+    expected = None
+    for line in prose(page).splitlines():
+        cells = len(re.findall(r"(?<!\\)\|", line)) if line.startswith("|") else None
+        expected = cells if expected is None or cells is None else expected
+        assert cells == expected, line
+
+
 def anchors(page: Path) -> set[str]:
     """The anchors that GitHub gives to headings."""
     titles = re.findall(r"^#+ (.*)$", page.read_text(encoding="utf-8"), flags=re.MULTILINE)

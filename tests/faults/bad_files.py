@@ -119,6 +119,17 @@ def _twice(folder: Path) -> list[str]:
     return _write(folder, _joined(source * 2), _joined(target * 2))
 
 
+def _swapped(folder: Path) -> list[str]:
+    """Sides are told apart by their words, whose case does not count: those of targets are spelled
+    backwards here."""
+    source, target = _sides()
+    target = [line[::-1] for line in target]
+    (folder / "valid").mkdir()
+    valid = _write(folder / "valid", _joined(target), _joined(source))
+    given = _write(folder, _joined(source), _joined(target))
+    return [*given, *(option.replace("--", "--valid-", 1) for option in valid)]
+
+
 def _only_one(folder: Path) -> list[str]:
     return _write(folder, b"ant bee\n", b"BEE ANT\n")
 
@@ -239,6 +250,9 @@ def _of_both() -> dict[str, Case]:
         "a pipe": Case(_pipe, "not a regular file"),
         "a link to itself": Case(_loop, "Cannot read"),
         "all pairs the same": Case(_same, "All pairs are the same"),
+        "validation files the wrong way round": Case(
+            _swapped, "source and target of the validation files are swapped"
+        ),
         "one pair": Case(_only_one, "One pair is not enough"),
         "every pair twice": Case(
             _twice, note=rf"{COUNT} of {2 * COUNT} pairs repeat an earlier one", kept=2 * COUNT - 2

@@ -10,6 +10,7 @@ from faults.kills import KILLS
 from faults.limits import LIMITED
 from faults.nans import NANS
 from faults.options import OPTIONS
+from faults.overload import OVERLOAD
 from faults.ranks import RANK_KILLS
 from faults.server import SERVER
 from faults.signals import SIGNALLED
@@ -27,5 +28,6 @@ CAMPAIGNS: dict[str, Campaign] = {
         IMPORTERS,
         RANK_KILLS,
         SERVER,
+        OVERLOAD,
     )
 }

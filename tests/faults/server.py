@@ -1,15 +1,12 @@
-"""The server under generated requests, overload, slow clients, hostile text and signals."""
+"""The server under generated requests, slow clients, hostile text and signals."""
 
 from __future__ import annotations
 
 import http.client
 import json
-import os
 import random
-import re
 import signal
 import socket
-import subprocess
 import sys
 import threading
 import time
@@ -24,12 +21,13 @@ from toy import ABLE, write_corpus
 
 import regard
 from faults.campaign import FULL, QUICK, Attempt, Campaign, Counts
+from faults.overload import started
 from faults.subjects import without_drawing
 from regard.data.parallel import Parallel
 
 sys.path.append(str(Path(__file__).parent.parent / "serving"))
 
-from clients import Client, serving
+from clients import serving
 from generated import BUSY, send_generated
 
 WORDS = "ant bee cat"
@@ -71,45 +69,6 @@ EXAMPLES = 250
 
 def _body(text: str) -> bytes:
     return json.dumps({"q": text, "source": "en", "target": "de"}).encode()
-
-
-def _overload(run: Path, draw: random.Random) -> Counts:
-    """Four times the clients that keep the server busy, with a queue for one of these groups.
-
-    What is accepted must be right, and not much less than without the others.
-    """
-    text = "\n".join([WORDS] * 20)
-    with serving([str(run)], queue=6 * len(text), batch=8, deadline=60) as client:
-        alone, before = _load(client, text, clients=6)
-        crowded, during = _load(client, text, clients=24)
-        again, after = _load(client, text, clients=6)
-        assert client.get("/health").status == 200
-    assert set(crowded) <= {200, *BUSY}, crowded
-    assert crowded[503], f"nothing was refused: {crowded}"
-    share = during / ((before + after) / 2)
-    assert share >= 0.9, f"{during:.1f} per second of {before:.1f} and {after:.1f}"
-    total = alone.total() + crowded.total() + again.total()
-    return {"requests under load": total, "overloads": 1, "overload: percent": round(100 * share)}
-
-
-def _load(client: Client, text: str, clients: int) -> tuple[Counter[int], float]:
-    """Ask until so many are answered; how often each status was, and right answers per second."""
-    done, began = Counter[int](), time.monotonic()
-
-    def ask() -> None:
-        while done[200] < ANSWERS:
-            answer = client.translate(text)
-            done[answer.status] += 1
-            if answer.status == 200:
-                assert answer.json["translatedText"] == "\n".join([RIGHT] * 20)
-            else:
-                assert answer.headers["Retry-After"], answer
-                time.sleep(0.05)
-
-    with ThreadPoolExecutor(clients) as pool:
-        for each in [pool.submit(ask) for _ in range(clients)]:
-            each.result()
-    return done, done[200] / (time.monotonic() - began)
 
 
 def _slow(run: Path, draw: random.Random) -> Counts:
@@ -202,37 +161,24 @@ def _terminated(run: Path, draw: random.Random) -> Counts:
 
 def _terminate(run: Path, draw: random.Random) -> int:
     """How many requests one server answered, some of them after its signal."""
-    command = [sys.executable, "-m", "regard", "serve", str(run), "--port", "0"]
-    for limit in ("batch=4", "batch_wait=0.02", "requests=1000000", f"deadline={PATIENCE}"):
-        command += ["--limit", limit]
-    started = subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=os.environ
-    )
-    assert started.stdout is not None
-    try:
-        found = None
-        while found is None:
-            line = started.stdout.readline()
-            assert line, "the server ended"
-            found = re.search(r"http://\S+:(\d+)/", line)
-        told, port = threading.Event(), int(found[1])
+    limits = {"batch": 4, "batch_wait": 0.02, "requests": 1_000_000, "deadline": PATIENCE}
+    with started(run, **limits) as (server, port):
+        told = threading.Event()
         with ThreadPoolExecutor(CLIENTS) as pool:
             clients = [pool.submit(_ask_until, told, port) for _ in range(CLIENTS)]
             time.sleep(draw.uniform(0.2, 1.0))
-            started.send_signal(signal.SIGTERM)
+            server.send_signal(signal.SIGTERM)
             time.sleep(0.3)  # new requests are still taken while the server says that it stops
             told.set()
             answered = sum(client.result(timeout=2 * PATIENCE) for client in clients)
         assert answered >= CLIENTS
-        assert started.wait(PATIENCE) == 0
-        assert started.stdout.read().endswith("Stopped.\n")
-    finally:
-        started.kill()
-        started.wait()
+        assert server.stdout is not None
+        assert server.wait(PATIENCE) == 0
+        assert server.stdout.read().endswith("Stopped.\n")
     return int(answered)
 
 
-CLIENTS, ANSWERS, SIGNALS = 12, 300, 3
+CLIENTS, SIGNALS = 12, 3
 
 PATIENCE = 240
 """Seconds for an answer: on a busy machine it may come late, but it must come."""
@@ -260,17 +206,16 @@ def _ask_until(told: threading.Event, port: int) -> int:
 
 
 KINDS: tuple[Callable[[Path, random.Random], Counts], ...] = (
-    *(_generated, _hostile, _generated, _slow, _generated),
-    *(_terminated, _generated, _overload, _terminated, _generated),
+    *(_generated, _hostile, _terminated),
+    *(_generated, _slow, _terminated),
 )
 """What the attempts do, in turn."""
 
 SERVER = Campaign(
     "server",
-    "The server under generated requests, overload, slow clients, hostile text and SIGTERM",
-    {QUICK: 2, FULL: 40},
+    "The server under generated requests, slow clients, hostile text and SIGTERM",
+    {QUICK: 2, FULL: 24},
     prepared,
-    {"generated requests": 20_000, "signals under load": 20, "overloads": 3},
-    most_jobs=1,
+    {"generated requests": 20_000, "signals under load": 20},
     seconds=600,
 )

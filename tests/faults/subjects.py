@@ -51,14 +51,14 @@ class Miniature:
         config = config.changed(training=config.training.changed(**every))
         (folder / name).mkdir(parents=True)
         files = files_for(config, corpus, folder / name)
-        RECIPES[name] = lambda: config
         return Miniature(name, config, files)
 
     def train(self, run: Path, steps: int) -> None:
-        regard.train(self.name, run=run, steps=steps, quiet=True, **parallel(self.files))
+        regard.train(self.config, run=run, steps=steps, quiet=True, **parallel(self.files))
 
     def command(self, run: Path, steps: int) -> list[str]:
         """What `train` does, as arguments of the command line."""
+        RECIPES[self.name] = lambda: self.config
         files = [f"--{name.replace('_', '-')}={path}" for name, path in self.files.items()]
         return ["train", self.name, f"--run={run}", f"--steps={steps}", "--quiet", *files]
 

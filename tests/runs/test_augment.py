@@ -111,7 +111,7 @@ def test_stopped_and_continued_gives_the_same_bytes(
         regard.augment(reverse, target, output=out, search=sample, workers=1, count=stop_at(32))
     assert left(tmp_path) == ["out.tsv.partial", "out.tsv.partial.json"]
     assert not out.exists()
-    with pytest.raises(UsageError, match="was begun with another model, other text or other"):
+    with pytest.raises(UsageError, match="was started with a different model, text or settings"):
         regard.augment(reverse, target, output=out, search=sample, workers=1, tag=False)
     done: list[int] = []
     regard.augment(reverse, target, output=out, search=sample, workers=1, count=done.append)

@@ -141,14 +141,14 @@ def test_what_cannot_translate_together_is_refused(
     first: Path, corpus: Corpus, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     apart = train_small(tmp_path / "apart", corpus, "tokenizer.vocabulary=10", steps=1).path
-    with pytest.raises(UsageError, match=r"apart has another tokenizer than .*--tokenizer"):
+    with pytest.raises(UsageError, match=r"apart has a different tokenizer from .*--tokenizer"):
         regard.load([first, apart])
     with pytest.raises(UsageError, match="is given twice"):
         regard.load([first, first])
     lines = write_lines(tmp_path / "lines", LINES)
     command = ["translate", str(first), "--input", str(lines), "--ensemble"]
     for given, sentence in (
-        ([str(apart)], "has another tokenizer than"),
+        ([str(apart)], "has a different tokenizer from"),
         ([str(tmp_path / "gone")], "is not a run"),
     ):
         assert main([*command, *given]) == 2

@@ -14,13 +14,15 @@ import threading
 import time
 import urllib.request
 from collections.abc import Hashable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import pytest
 from clients import Serve
 
 from regard.serving.batching import Check, Queue, Work
+from regard.serving.directions import Translating
 from regard.serving.limits import Limits
 from regard.serving.refusal import RefusedError
 
@@ -89,7 +91,7 @@ class Endless(Work[str, str]):
 
     @property
     def group(self) -> Hashable:
-        return Endless
+        return id(self)
 
     def size(self, item: str) -> int:
         return len(item)
@@ -118,6 +120,46 @@ def test_a_full_queue_refuses_at_once(serve: Serve) -> None:
         assert (refused.status, refused.headers["Retry-After"]) == (503, "1")
         assert refused.json == {"error": "The server is busy: try again in a moment."}
         assert first.result().status == 200
+
+
+def test_a_full_queue_refuses_before_a_text_is_divided(
+    serve: Serve, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    client = serve(queue=10)
+    queue, work = client.service.directions[0].queue, Endless()
+    (first,) = queue.submit(work, ["ant"], time.monotonic() + 600)
+    assert work.begun.wait(60)
+    (second,) = queue.submit(work, ["bee cat"], time.monotonic() + 600)
+    monkeypatch.setattr("regard.serving.translating.split", None)
+    assert [client.translate("cat dog", details=flag).status for flag in (False, True)] == [503] * 2
+    first.cancel()
+    second.cancel()
+
+
+def test_what_was_translated_is_aligned_although_the_queue_is_full(
+    serve: Serve, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    client = serve(queue=10)
+    queue, others = client.service.directions[0].queue, [Endless(), Endless()]
+    really, until, futures = Translating.compute, time.monotonic() + 600, list[Future[str]]()
+
+    def filling(self: Translating, *given: Any) -> Any:
+        """Before this translation is ready, others come, of which one will wait."""
+        for other in others:
+            futures.extend(queue.submit(other, ["dog eel"], until, is_begun=True))
+        return really(self, *given)
+
+    monkeypatch.setattr(Translating, "compute", filling)
+    with ThreadPoolExecutor(1) as pool:
+        asked = pool.submit(client.translate, "ant bee", details=True)
+        assert others[0].begun.wait(60)
+        while queue.waiting <= len("dog eel") and not asked.done():
+            time.sleep(0.01)
+        for each in futures:
+            each.cancel()
+        answer = asked.result()
+    assert answer.status == 200
+    assert len(answer.json["details"]["sentences"][0]["alignment"]) == 2
 
 
 @pytest.mark.parametrize("cancelled", [False, True])

@@ -4,6 +4,7 @@ study has what its page shows."""
 from __future__ import annotations
 
 import os
+import shutil
 from dataclasses import replace
 from pathlib import Path
 
@@ -16,7 +17,7 @@ from regard.studies import NAMES, series
 from regard.studies.base import Check, Finding, Number, Study, above, below, difference, mean, share
 from regard.studies.grammar_task import GrammarTask
 from regard.studies.laboratory import Laboratory
-from regard.studies.results import read_result, result_of, save_result
+from regard.studies.results import facts_of, read_result, result_of, save_result
 from regard.studies.table import markdown
 
 
@@ -101,6 +102,27 @@ def test_a_finished_study_is_not_repeated(tmp_path: Path, counted: list[int]) ->
     series.run_studies(["vanishing"], tmp_path, True, (1, 2), said.append)
     assert len(counted) == 2  # with other seeds it is another measurement
     assert any("measured before" in each for each in said)
+
+
+def test_a_study_depends_on_the_settings_that_it_shares(tmp_path: Path) -> None:
+    """But not on other studies, nor on how pages look."""
+    folder = Path(shutil.copytree(Path(series.__file__).parent, tmp_path / "studies"))
+
+    def code() -> list[str]:
+        names = ("order", "difficulties", "deep")
+        return [facts_of(folder / f"{name}.py", False, (1,))["code"] for name in names]
+
+    def changed(name: str) -> list[bool]:
+        before = code()
+        with (folder / f"{name}.py").open("a") as stream:
+            stream.write("MORE = 1\n")
+        return [old != new for old, new in zip(before, code(), strict=True)]
+
+    assert changed("order") == [True, False, False]
+    assert changed("grammar_task") == [True, True, False]
+    assert changed("pronouns") == [False, True, False]
+    assert changed("laboratory") == [True, True, True]
+    assert changed("site") == [False, False, False]
 
 
 def test_a_damaged_result_is_measured_again(tmp_path: Path, counted: list[int]) -> None:
