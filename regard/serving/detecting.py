@@ -43,8 +43,8 @@ class Detector:
         for code in sources:
             by_label.setdefault(_label(code), code)
         for each in ranked:
-            known = each.language in sources
-            code = each.language if known else by_label.get(_label(each.language))
+            same = by_label.get(_label(each.language))
+            code = each.language if each.language in sources else same
             if code is not None:
                 return code, each._replace(language=code)
         return sources[0], ranked[0]
