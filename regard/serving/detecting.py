@@ -44,9 +44,9 @@ class Detector:
             by_label.setdefault(_label(code), code)
         for each in ranked:
             same = by_label.get(_label(each.language))
-            code = each.language if each.language in sources else same
-            if code is not None:
-                return code, each._replace(language=code)
+            found = each.language if each.language in sources else same
+            if found is not None:
+                return found, each._replace(language=found)
         return sources[0], ranked[0]
 
 
