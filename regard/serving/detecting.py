@@ -43,10 +43,10 @@ class Detector:
         for code in sources:
             by_label.setdefault(_label(code), code)
         for each in ranked:
-            same = by_label.get(_label(each.language))
-            found = each.language if each.language in sources else same
-            if found is not None:
-                return found, each._replace(language=found)
+            code = by_label.get(_label(each.language), "")
+            if code:
+                known = each.language if each.language in sources else code
+                return known, each._replace(language=known)
         return sources[0], ranked[0]
 
 
