@@ -157,7 +157,7 @@ def test_its_demo_runs_without_extras(run: tuple[Environment, Path]) -> None:
     assert "correct pronoun" in done.stdout
     (suggested,) = re.findall(r"^  (\S+) info (\S+)$", done.stdout, flags=re.MULTILINE)
     assert Path(suggested[0]) == environment.bin / "regard"
-    assert "Transformer" in environment.run("info", suggested[1])
+    assert "transformer" in environment.run("info", suggested[1])
 
 
 def test_it_serves_with_the_extras(
