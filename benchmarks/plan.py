@@ -2,10 +2,11 @@
 
 python -m benchmarks.plan [--seconds N] [--rounds N] [RECIPE ...]
 
-Each recipe is planned and then trained in a process of its own, on the built-in grammar corpus,
-with one process and OMP_NUM_THREADS threads. Training is paused every few seconds to measure what
-the machine can do at that time: the plan is scaled to it, so that other programs disturb both.
-Memory is the peak resident size of the process during training, without the validation at its end.
+Each recipe is planned and then trained on the built-in grammar corpus, by one process with one
+thread. Seconds are those of its processor time, which stands still while another program has the
+core. Other programs also fill the caches, so training is paused every few seconds to measure what
+the core can do at that time, and the plan is scaled to it. Memory is the peak resident size of the
+process during training, without the validation at its end.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from itertools import islice
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -27,21 +29,19 @@ import torch
 from regard.config import override
 from regard.corpora.registry import write_corpus
 from regard.data.parallel import Parallel
+from regard.data.store import Batches, Offset
 from regard.planning.accelerators import Reference
-from regard.processes.cores import cores
 from regard.recipes import find_recipe
-from regard.runs.folder import Run
+from regard.runs.folder import TRAIN, Run
 from regard.runs.prepare import prepare, read_data
 from regard.training.display import Display
 
 RECIPES = ("tiny", "multi30k", "lstm_attention", "conv", "language")
 PAIRS = 20_000
 SLICE_SECONDS = 3.0
-START_SECONDS = 8.0
-"""Until the first steps are taken, which are slower."""
-
-MIN_RECORDS = 10
-"""Steps to be measured at least, however slow they are."""
+POLL_SECONDS = 0.05
+MIN_STEPS, MAX_STEPS = 8, 200
+"""Steps to be measured, however slow or fast they are; the first ones are slower and left out."""
 
 SETTINGS = (
     "training.processes=1",
@@ -83,24 +83,52 @@ def prepared(recipe: str, corpus: Path, folder: Path) -> Run:
 
 
 def trained(run: Run, seconds: float) -> tuple[float, float, float]:
-    """Tokens per second, bytes at the peak, and what the machine could do meanwhile in FLOP/s."""
+    """Tokens per second, bytes at the peak, and what the core could do meanwhile in FLOP/s."""
     reference, peaks = Reference(torch.device("cpu"), short=False), list[float]()
+    tokens, seen, before = step_tokens(run), [(0, 0.0)], 0.0  # steps, and seconds at their end
     command = [sys.executable, "-m", "regard", "train", "--run", str(run.path), "--quiet"]
     process = subprocess.Popen(command, stderr=subprocess.DEVNULL)
-    time.sleep(START_SECONDS)
-    end = time.monotonic() + seconds
-    while time.monotonic() < end or len(list(run.journal)) < MIN_RECORDS:
-        time.sleep(SLICE_SECONDS)
-        process.send_signal(signal.SIGSTOP)
-        peaks.append(reference.flops_per_second())
-        process.send_signal(signal.SIGCONT)
+    paused = time.monotonic()
+    while not peaks or not measured_enough(seen, seconds):
+        time.sleep(POLL_SECONDS)
+        steps = sum(each["event"] == "train" for each in run.journal)
+        now = processor_seconds(process.pid)
+        if steps > seen[-1][0]:
+            seen.append((steps, (before + now) / 2))
+        before = now
+        if steps and time.monotonic() - paused > SLICE_SECONDS:
+            process.send_signal(signal.SIGSTOP)
+            peaks.append(reference.flops_per_second())
+            process.send_signal(signal.SIGCONT)
+            paused = time.monotonic()
     status = Path(f"/proc/{process.pid}/status").read_text()
     size = 1024 * int(status.split("VmHWM:")[1].split()[0])
     process.kill()
     process.wait()
-    records = [each for each in run.journal if each["event"] == "train"]
-    half = [each["tokens_per_second"] for each in records[len(records) // 4 :]]
-    return median(half), float(size), median(peaks)
+    (first, began), (last, ended) = seen[max(1, len(seen) // 4)], seen[-1]
+    return sum(tokens[first:last]) / (ended - began), float(size), median(peaks)
+
+
+def measured_enough(seen: list[tuple[int, float]], seconds: float) -> bool:
+    steps, now = seen[-1]
+    long = len(seen) > 2 and steps >= MIN_STEPS and now - seen[1][1] >= seconds
+    return long or steps >= MAX_STEPS
+
+
+def step_tokens(run: Run) -> list[int]:
+    """Of each step that may be measured, in the order of training."""
+    config = run.config
+    seed, sampling = config.training.seed, config.tokenizer.sampling
+    kinds, count = config.annotations, config.training.accumulate
+    batches = Batches(run.store(TRAIN), config.batch, run.tokenizers(), seed, sampling, kinds)
+    found = [share.tokens for share in islice(batches.shares(Offset()), 2 * MAX_STEPS * count)]
+    return [sum(found[start : start + count]) for start in range(0, len(found), count)]
+
+
+def processor_seconds(process: int) -> float:
+    """That a process has computed."""
+    fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def compare(recipe: str, corpus: Path, folder: Path, seconds: float, rounds: int) -> str:
@@ -136,8 +164,8 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=15.0, help="of training per round")
     parser.add_argument("--rounds", type=int, default=1)
     asked = parser.parse_args()
-    os.environ.setdefault("OMP_NUM_THREADS", str(cores()))
-    torch.set_num_threads(cores())
+    os.environ["OMP_NUM_THREADS"] = "1"
+    torch.set_num_threads(1)
     print(
         "| recipe | memory: planned | measured | ratio "
         "| tokens/s: planned | measured | ratio | ratio by operations alone |"

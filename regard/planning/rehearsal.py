@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -15,7 +14,7 @@ from regard.data.batch import Batch
 from regard.data.store import Offset, Share
 from regard.models.base import Model
 from regard.models.weights import collect
-from regard.planning.accelerators import Accelerator, Reference, wait_for
+from regard.planning.accelerators import Accelerator, Reference, clock_of, wait_for
 from regard.planning.trace import Operation, Trace, Tracing
 from regard.processes.ranks import Ranks
 from regard.recipes.config import Config
@@ -69,13 +68,14 @@ class Rehearsal:
         each step, so that other programs slow down both."""
         where, shares = self.model.device, list[float]()
         reference = Reference(where, short)
-        end = time.perf_counter() + REHEARSAL_SECONDS
-        while len(shares) < REHEARSALS or time.perf_counter() < end:
+        clock = clock_of(where)
+        end = clock() + REHEARSAL_SECONDS
+        while len(shares) < REHEARSALS or clock() < end:
             peak = reference.flops_per_second()
-            began = time.perf_counter()
+            began = clock()
             self.take(batch)
             wait_for(where)
-            elapsed = time.perf_counter() - began
+            elapsed = clock() - began
             peak = (peak + reference.flops_per_second()) / 2
             shares.append(cost.flops(len(batch)) / (elapsed * peak))
         return median(shares[1:])

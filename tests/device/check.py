@@ -51,7 +51,7 @@ TOLERANCE = {"rtol": 2e-6, "atol": 1e-6}
 
 # a large epsilon, or gradients that are zero but for rounding become steps of either sign
 WAYS = (
-    (OptimizerSettings(kind="adamw", epsilon=0.1), AverageSettings(kind="ema")),
+    (OptimizerSettings(kind="adamw", epsilon=0.1, clip=0.01), AverageSettings(kind="ema")),
     (OptimizerSettings(kind="adam", epsilon=0.1), AverageSettings(kind="last", count=2, every=1)),
     (OptimizerSettings(kind="muon", epsilon=0.1, rate=1e-4), AverageSettings(kind="none")),
 )

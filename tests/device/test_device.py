@@ -1,5 +1,6 @@
 """Every family trains, is saved and resumed, is looked into and searches on a device that is not
-the CPU, with the same results and without waiting for it more often than it may.
+the CPU, with the same results and without waiting for it more often than it may; and so does every
+verb with one of them.
 
 Some families at a time are checked in a process of their own, because the pretended device changes
 torch.
@@ -28,8 +29,16 @@ pytestmark = pytest.mark.skipif(
 
 @pytest.mark.parametrize("kinds", [KINDS[start::PROCESSES] for start in range(PROCESSES)], ids=str)
 def test_families_work_on_another_device(kinds: list[str]) -> None:
-    script = Path(__file__).with_name("check.py")
+    run("check.py", *kinds)
+
+
+def test_verbs_work_on_another_device(tmp_path: Path) -> None:
+    run("verbs.py", str(tmp_path))
+
+
+def run(script: str, *arguments: str) -> None:
+    path = Path(__file__).with_name(script)
     done = subprocess.run(
-        [sys.executable, str(script), *kinds], capture_output=True, text=True, timeout=290
+        [sys.executable, str(path), *arguments], capture_output=True, text=True, timeout=290
     )
     assert done.returncode == 0, done.stdout[-1000:] + done.stderr[-3000:]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import time
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ import regard
 from regard import Parallel, UsageError
 from regard.cli import main
 from regard.planning import rehearsal
-from regard.planning.accelerators import KNOWN
+from regard.planning.accelerators import KNOWN, clock_of
 from regard.planning.estimate import Memory, Speed, sending_seconds
 from regard.planning.plan import read_count
 from regard.planning.rehearsal import Cost, Operation, Rehearsal, Trace
@@ -159,6 +160,17 @@ def test_a_device_of_this_machine_is_measured(monkeypatch: pytest.MonkeyPatch) -
     assert estimate.steps == 10
     assert 0 < estimate.speed.share < 2
     assert estimate.memory.runtime > 50e6  # Python and torch
+
+
+def test_one_thread_is_timed_by_a_clock_that_other_programs_do_not_move(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    cpu = torch.device("cpu")
+    began = clock_of(cpu)()
+    time.sleep(0.3)
+    assert clock_of(cpu)() - began < 0.1
+    monkeypatch.setattr(torch, "get_num_threads", lambda: 2)
+    assert clock_of(cpu) is clock_of(torch.device("cuda")) is time.perf_counter
 
 
 @pytest.mark.parametrize(
