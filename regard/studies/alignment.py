@@ -63,7 +63,7 @@ def chosen_heads(predictor: Predictor, examples: Sequence[grammar.Example]) -> A
 
 
 def measure(laboratory: Laboratory) -> Finding:
-    task = GrammarTask(laboratory, steps=800)
+    task = GrammarTask(laboratory)
     valid = grammar.generate(0).valid[: laboratory.effort(CHOOSE, 20)]
     every = AttentionHeads()
     lstm = [laboratory.predictor(run) for run in task.runs(LUONG, "lstm_attention")]

@@ -146,7 +146,7 @@ def errors(model: EncoderDecoder, sources: Sequence[Row], targets: Sequence[Row]
 
 def measured(laboratory: Laboratory) -> list[Errors]:
     """Of one run for each seed, on test sentences that are long enough."""
-    task, found = GrammarTask(laboratory, steps=400), []
+    task, found = GrammarTask(laboratory), []
     given = [each for each in task.test if len(each.target.split()) > REPLACED + 1]
     for run in task.runs():
         sides, model = run.tokenizers(), laboratory.model(run)
@@ -260,7 +260,7 @@ STUDY = Study(
     "own mistakes, so one leads to the next and errors accumulate along the target.",
     formula="after gold: ŷ_t = argmax p(y | y*_<t, x); after own: ŷ_t = argmax p(y | ŷ_<t, x); "
     "errors: the fewest edits that make y* of ŷ, by position",
-    method="Small Transformers learn the grammar corpus for 400 steps with teacher forcing. For "
+    method="Small Transformers learn the grammar corpus for 800 steps with teacher forcing. For "
     "test sentences, the most probable words after gold prefixes and the words of greedy search "
     "are compared with the gold words. Compared position by position, one missing or added word "
     "makes all later words wrong, which is no accumulated error. So errors are counted after "

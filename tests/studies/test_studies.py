@@ -57,6 +57,7 @@ def test_the_mean_over_seeds_has_an_interval_by_student() -> None:
     assert number.margin == pytest.approx(4.303 / 3**0.5)  # s = 1
     assert mean([4.0]).margin is None
     assert difference([3.0, 5.0], [1.0, 3.0]) == Number(2.0, 0.0)
+    assert difference([0.3, 0.9], [0.1, 0.7]).margin == 0.0  # 0.2 twice, but for rounding
 
 
 def test_a_share_is_a_percentage() -> None:
