@@ -155,7 +155,7 @@ def _of_terms(sentences: Sequence[dict[str, Tensor]]) -> tuple[dict[str, float],
 
 
 def measure(laboratory: Laboratory) -> Finding:
-    task = GrammarTask(laboratory, steps=500)
+    task = GrammarTask(laboratory, steps=400)
     losses = ablate("validation loss", "nats per token", VARIANTS, task.losses)
     found = {
         width: [Weights(task, run) for run in task.runs(VARIANTS[added(width)])] for width in WIDTHS

@@ -351,8 +351,8 @@ def _finding(
 STUDY = Study(
     title="The difficulties of translation",
     claim="Translation by a neural network is not solved: words outside the vocabulary, text of "
-    "another domain, context over several sentences, languages with little data, pronouns and "
-    "agreement remain difficult.",
+    "another domain, context over several sentences, languages with little data, pronouns, "
+    "agreement and sometimes the meaning of a sentence remain difficult.",
     formula="cost of a difficulty = score without it - score with it, paired by seed",
     method="One Transformer of whole words, 800 steps, and training data that differs. Unknown "
     "words and domain: without every twelfth noun and without questions, against data with them. "

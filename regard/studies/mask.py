@@ -239,8 +239,8 @@ STUDY = Study(
     formula="score_ij = q_i · k_j if j <= i, else -∞ (the notes print j < i)",
     method="Leak test: the tokens from a position on are replaced, and the log-probabilities up to "
     "that position are compared, in ten untrained Transformers with the mask and ten without. Then "
-    "both learn short sentences of the grammar corpus and translate greedily. Finally, the mask "
-    "is applied as the notes print it, j < i.",
+    "both learn short sentences of frequent words of the grammar for 800 steps and translate "
+    "greedily. Finally, the mask is applied as the notes print it, j < i.",
     change="leak(model, size, seed) tests any encoder-decoder; the contract tests do the same for "
     "every family. train(corpus, False, 1, 2000) trains longer without the mask.",
     meaning="A training loss that falls to nearly zero within minutes, with nonsense as "

@@ -109,7 +109,7 @@ class PhrasingTask:
         if kind == ONE_PASS:
             settings.append("model.remove_repeats=false")
         parts = [self.data(part, kind == ONE_PASS) for part in ("train", "valid")]
-        steps = self.laboratory.effort(600, 10)
+        steps = self.laboratory.effort(400, 10)
         return [
             self.laboratory.trained(RECIPES[kind], parts[0], parts[1], steps, seed, settings)
             for seed in self.laboratory.seeds
@@ -217,7 +217,7 @@ STUDY = Study(
     formula="word by word: product over t of p(y_t | y_<t, x); one pass: product over s of "
     "p(z_s | x), product over t of p(y_t | z, x)",
     method="Two Transformers with the same encoder and decoders of the same size learn sentences "
-    "of the grammar for 600 steps, one word by word and one with fertilities from the gold "
+    "of the grammar for 400 steps, one word by word and one with fertilities from the gold "
     "alignments. Their times are measured in turn on the same lines, and ratios are judged. "
     "Repeated neighbours are counted beyond those of the references, also after training on "
     "targets half of which are phrased in another correct way (time first or later, da for weil, "
