@@ -23,8 +23,8 @@ def measure(laboratory: Laboratory) -> Finding:
     found = Ablation("validation loss", "nats per token", values)
     *losses, last = (f"{found[name].value:.3f}" for name in values)
     return Finding(
-        f"With one to four layers on each side, the loss is {', '.join(losses)} and {last} nats per "
-        "token.",
+        f"With one to four layers on each side, the loss is {', '.join(losses)} and {last} nats "
+        "per token.",
         found.numbers,
         (
             found.lower("two layers are better than one", "2 layers", "1 layer"),
