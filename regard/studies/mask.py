@@ -174,7 +174,7 @@ def printed_mask(length: int = 5) -> float:
 
 
 def measure(laboratory: Laboratory) -> Finding:
-    pairs, steps = laboratory.effort((20_000, 800), (2000, 12))
+    pairs, steps = laboratory.effort((20_000, 700), (2000, 12))
     corpus = Corpus.of(pairs)
     kinds = {"with the mask": True, "without": False}
     leaks = {
@@ -239,7 +239,7 @@ STUDY = Study(
     formula="score_ij = q_i · k_j if j <= i, else -∞ (the notes print j < i)",
     method="Leak test: the tokens from a position on are replaced, and the log-probabilities up to "
     "that position are compared, in ten untrained Transformers with the mask and ten without. Then "
-    "both learn short sentences of frequent words of the grammar for 800 steps and translate "
+    "both learn short sentences of frequent words of the grammar for 700 steps and translate "
     "greedily. Finally, the mask is applied as the notes print it, j < i.",
     change="leak(model, size, seed) tests any encoder-decoder; the contract tests do the same for "
     "every family. train(corpus, False, 1, 2000) trains longer without the mask.",

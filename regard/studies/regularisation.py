@@ -16,7 +16,7 @@ VARIANTS = {
 
 
 def measure(laboratory: Laboratory) -> Finding:
-    task = GrammarTask(laboratory, pairs=5000, steps=500)
+    task = GrammarTask(laboratory, pairs=5000, steps=400)
     exact = ablate("exact translations", "%", VARIANTS, task.exact)
     losses: Ablation = ablate("validation loss", "nats per token", VARIANTS, task.losses)
     return Finding(
