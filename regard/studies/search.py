@@ -279,7 +279,7 @@ STUDY = Study(
     "and stops when none is more probable than the best finished target, which is then proven to "
     "be the best of all. It gives up after 1,500 prefixes; sentences without a proof are left out "
     "where the most probable target is counted. Cost is the number of prefixes that are read. "
-    "Errors are the fewest edits that make the reference of the target.",
+    "Errors are the fewest edits that turn the target into the reference.",
     change="regard translate --beam and --length-penalty do the same on your own run, and "
     "search.finished is the stopping rule. exact(model, source, known) proves the best target of "
     "any model that writes step by step. Train for 150 steps: the less certain the model, the "

@@ -13,7 +13,7 @@ from regard.studies.results import Result
 
 
 def markdown(results: Mapping[str, tuple[Study, Result]], folder: Path) -> str:
-    """One row per study, then what they cost, what was refuted or undecided, and what is missing."""
+    """One row per study, then what they cost, what was refuted, undecided or not measured."""
     if not results:
         raise UsageError(f"{folder} has no results of this version, effort and seeds.")
     rows = ["| study | claim | measured | verdict | checks |", "|---|---|---|---|---|"]
