@@ -223,8 +223,9 @@ STUDY = Study(
     "k_j / √d, n² numbers",
     method="Taggers of two layers of self-attention, which differ in the score only, learn to "
     "name the symbol before each symbol of random lines of 4 to 16, for 900 steps; one without "
-    "attention shows what can be guessed. A layer of each is timed, forward and backward, in rounds "
-    "that measure both; ratios are judged. The largest tensor that a layer keeps for its gradient is counted.",
+    "attention shows what can be guessed. A layer of each is timed, forward and backward, in "
+    "rounds that measure both; ratios are judged. The largest tensor that a layer keeps for its "
+    "gradient is counted.",
     change="Any AttentionScore can be put into SCORES, such as regard.nn.scores.Multiplicative; "
     "WIDTH and LENGTHS are the sizes.",
     meaning="The additive score has no advantage that pays for a tensor of n² d numbers. Keep it "
