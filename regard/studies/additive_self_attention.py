@@ -9,18 +9,17 @@ from collections.abc import Mapping, Sequence
 import torch
 from torch import Tensor, nn
 
-from regard.corpora import grammar
 from regard.data.batch import Padded
 from regard.drawing.charts import Bars, Lines
 from regard.nn.linear import linear
 from regard.nn.scores import Additive, AttentionScore, SourceAttention
 from regard.studies.base import Finding, Number, Study, above, difference, mean
 from regard.studies.laboratory import Laboratory
-from regard.studies.tagging_task import tags
+from regard.studies.positions import FIRST, LONGEST, SHORTEST, SYMBOLS, lines, tags
 
 WIDTH, LAYERS = 64, 2
 LENGTHS = (32, 64, 128, 256, 512)
-TAGS = ("root", "before", "after")
+TAGS = (FIRST, *SYMBOLS)
 ROUNDS = 5
 
 
@@ -66,15 +65,16 @@ SCORES: dict[str, type[Additive] | type[ScaledDot]] = {
 class Tagger(nn.Module):
     """Embeddings with learned positions, layers of self-attention if any, and a choice of tag."""
 
-    def __init__(self, words: int, kind: str, layers: int = LAYERS) -> None:
+    def __init__(self, kind: str, layers: int = LAYERS) -> None:
         super().__init__()
-        self.words, self.positions = nn.Embedding(words, WIDTH), nn.Embedding(64, WIDTH)
+        self.symbols = nn.Embedding(1 + len(SYMBOLS), WIDTH)
+        self.positions = nn.Embedding(LONGEST, WIDTH)
         self.layers = nn.ModuleList(Layer(SCORES[kind](WIDTH)) for _ in range(layers))
         self.output = linear(WIDTH, len(TAGS))
 
     def forward(self, source: Padded) -> Tensor:
         """Scores (B, S, tags)."""
-        x = self.words(source.values) + self.positions.weight[: source.values.shape[1]]
+        x = self.symbols(source.values) + self.positions.weight[: source.values.shape[1]]
         for layer in self.layers:
             x = layer(x, source.mask)
         scores: Tensor = self.output(x)
@@ -84,31 +84,29 @@ class Tagger(nn.Module):
 Data = list[tuple[list[int], list[int]]]
 
 
-def sentences(count: int) -> tuple[Data, Data, int]:
-    """Words and tags as ids, for training and test, and the number of words."""
-    corpus = grammar.generate(count, held_out=200)
-    names = sorted({word for each in corpus.train for word in each.source.split()})
-    ids = {word: number for number, word in enumerate(names, 1)}
+def tagged(count: int) -> tuple[Data, Data]:
+    """Symbols and tags as ids, for training and test."""
 
-    def encoded(examples: Sequence[grammar.Example]) -> Data:
+    def encoded(given: Sequence[Sequence[str]]) -> Data:
         return [
-            (
-                [ids.get(word, 0) for word in each.source.split()],
-                [TAGS.index(tag) for tag in tags(each)],
-            )
-            for each in examples
+            ([1 + SYMBOLS.index(each) for each in line], [TAGS.index(each) for each in tags(line)])
+            for line in given
         ]
 
-    return encoded(corpus.train), encoded(corpus.test), len(ids) + 1
+    train, test = (
+        encoded(lines(number, SHORTEST, LONGEST, part))
+        for part, number in (("train", count), ("test", 200))
+    )
+    return train, test
 
 
 def accuracy(
-    kind: str, data: tuple[Data, Data, int], steps: int, seed: int, layers: int = LAYERS
+    kind: str, data: tuple[Data, Data], steps: int, seed: int, layers: int = LAYERS
 ) -> float:
-    """The percentage of test words with the right tag, after training."""
-    train, test, words = data
+    """The percentage of test symbols with the right tag, after training."""
+    train, test = data
     torch.manual_seed(seed)
-    model = Tagger(words, kind, layers)
+    model = Tagger(kind, layers)
     optimizer = torch.optim.Adam(model.parameters(), lr=2e-3)
     for _ in range(steps):
         rows = [train[int(index)] for index in torch.randint(len(train), (64,))]
@@ -122,7 +120,7 @@ def accuracy(
 
 
 def _scored(model: Tagger, rows: Data) -> tuple[Tensor, Tensor]:
-    """Scores (words, tags) and right tags (words,) of all real words."""
+    """Scores (symbols, tags) and right tags (symbols,) of all real symbols."""
     source = Padded.of([ids for ids, _ in rows])
     real = torch.zeros(source.values.shape, dtype=torch.bool)
     for number, (ids, _) in enumerate(rows):
@@ -157,7 +155,7 @@ def largest(kind: str, length: int) -> int:
 
 
 def measure(laboratory: Laboratory) -> Finding:
-    data, steps = sentences(laboratory.effort(8000, 200)), laboratory.effort(900, 5)
+    data, steps = tagged(laboratory.effort(10_000, 200)), laboratory.effort(900, 5)
     right = {
         kind: [accuracy(kind, data, steps, seed) for seed in laboratory.seeds] for kind in SCORES
     }
@@ -223,10 +221,11 @@ STUDY = Study(
     "self-attention, but it is wasteful; scaled dot products do the same with matrix products.",
     formula="additive: e_ij = v' tanh(W_1 x_j + W_2 x_i), n² d numbers; scaled dot: e_ij = q_i' "
     "k_j / √d, n² numbers",
-    method="Taggers of two layers of self-attention, which differ in the score only, learn on "
-    "which side the head of each English word is, 900 steps; one without attention shows what "
-    "words alone tell. A layer of each is timed, forward and backward, in rounds that measure "
-    "both; ratios are judged. The largest tensor that a layer keeps for its gradient is counted.",
+    method="Taggers of two layers of self-attention, which differ in the score only, learn to "
+    "name the symbol before each symbol of random lines of 4 to 16, for 900 steps; one without "
+    "attention shows what can be guessed. A layer of each is timed, forward and backward, in "
+    "rounds that measure both; ratios are judged. The largest tensor that a layer keeps for its "
+    "gradient is counted.",
     change="Any AttentionScore can be put into SCORES, such as regard.nn.scores.Multiplicative; "
     "WIDTH and LENGTHS are the sizes.",
     meaning="The additive score has no advantage that pays for a tensor of n² d numbers. Keep it "

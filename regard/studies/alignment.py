@@ -63,7 +63,7 @@ def chosen_heads(predictor: Predictor, examples: Sequence[grammar.Example]) -> A
 
 
 def measure(laboratory: Laboratory) -> Finding:
-    task = GrammarTask(laboratory, steps=800)
+    task = GrammarTask(laboratory)
     valid = grammar.generate(0).valid[: laboratory.effort(CHOOSE, 20)]
     every = AttentionHeads()
     lstm = [laboratory.predictor(run) for run in task.runs(LUONG, "lstm_attention")]
@@ -110,7 +110,7 @@ def measure(laboratory: Laboratory) -> Finding:
 STUDY = Study(
     title="Attention as soft alignment",
     claim="A model with attention learns which source words each target word comes from, without "
-    "ever being shown an alignment: soft alignment is for free.",
+    "ever being shown an alignment: soft alignment comes for free.",
     formula="link (argmax_j α_tj, t) for each target word t; "
     "AER = 1 - (|A and S| + |A and P|) / (|A| + |S|)",
     method="An LSTM with dot-product attention and a Transformer of two layers learn the grammar "

@@ -22,6 +22,9 @@ STUDENT_T = (12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262)
 SMALL = 1e-3
 """Smaller numbers are shown with an exponent."""
 
+ROUNDING = 1e-12
+"""Values that differ by no more than this part of them are the same."""
+
 
 @dataclass(frozen=True)
 class Number:
@@ -62,6 +65,8 @@ def mean(values: Sequence[float], unit: str = "") -> Number:
     average = math.fsum(values) / count
     if count < 2:
         return Number(average, None, unit)
+    if max(values) - min(values) <= ROUNDING * abs(average):
+        return Number(average, 0.0, unit)
     variance = math.fsum((value - average) ** 2 for value in values) / (count - 1)
     quantile = STUDENT_T[min(count - 2, len(STUDENT_T) - 1)]
     return Number(average, quantile * math.sqrt(variance / count), unit)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import random
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import deepcopy
@@ -19,7 +20,7 @@ from regard.drawing.charts import Bars, Lines
 from regard.metrics.base import Metric
 from regard.metrics.table import QUICK
 from regard.metrics.text import Bleu, CharacterF
-from regard.studies.base import Finding, Number, Study, above, below, difference, mean, share
+from regard.studies.base import Finding, Number, Study, above, difference, mean
 from regard.studies.grammar_task import GrammarTask
 from regard.studies.laboratory import Laboratory
 
@@ -137,11 +138,10 @@ class Judgement:
     several: list[float]  # the correct one, with all other correct ones as references too
 
     @property
-    def reversed(self) -> Number:
-        """How often the wrong sentence scores higher, in per cent; ties count half."""
-        pairs = list(zip(self.correct, self.wrong, strict=True))
-        wins = sum(2 * (wrong > correct) + (wrong == correct) for correct, wrong in pairs)
-        return share(wins // 2, len(pairs))
+    def deceived(self) -> list[float]:
+        """100 for each case whose wrong sentence scores higher, 50 if both score the same, or 0."""
+        pairs = zip(self.correct, self.wrong, strict=True)
+        return [50.0 * ((wrong > correct) + (wrong >= correct)) for correct, wrong in pairs]
 
 
 def judge(metric: Metric, given: Sequence[Case], seed: int) -> Judgement:
@@ -164,13 +164,15 @@ def judge(metric: Metric, given: Sequence[Case], seed: int) -> Judgement:
 
 
 def measure(laboratory: Laboratory) -> Finding:
-    given = list(cases(laboratory.effort(1000, 60), 1))
+    given = list(cases(laboratory.effort(4000, 60), 1))
     bleu, chrf = (judge(metric, given, 1) for metric in METRICS)
     some = [each for each in given if len(set(each.correct)) > 1]
     both = judge(METRICS[0], some, 1)
     gain = difference(both.several, both.correct, "BLEU")
     systems = _systems(laboratory)
-    useful = Number(correlation(systems))
+    useful = rank_correlation(systems)
+    reversals = [mean(each.deceived, "%") for each in (bleu, chrf)]
+    spared = difference(bleu.deceived, chrf.deceived, "points")
     means = {
         "BLEU, correct paraphrases": mean(bleu.correct),
         "BLEU, wrong sentences": mean(bleu.wrong),
@@ -180,14 +182,14 @@ def measure(laboratory: Laboratory) -> Finding:
     }
     return Finding(
         f"Correct paraphrases have {means['BLEU, correct paraphrases'].value:.0f} BLEU and wrong "
-        f"sentences {means['BLEU, wrong sentences'].value:.0f}; yet over trained models BLEU and "
-        f"exact match correlate by {useful.value:.2f}.",
+        f"sentences {means['BLEU, wrong sentences'].value:.0f}; yet BLEU ranks trained models "
+        f"almost as exact match does (rank correlation {useful.value:.2f}).",
         {
             **means,
-            "wrong before correct, BLEU": bleu.reversed,
-            "wrong before correct, chrF": chrf.reversed,
+            "wrong before correct, BLEU": reversals[0],
+            "wrong before correct, chrF": reversals[1],
             "gain by more references": gain,
-            "correlation of BLEU with exact match": useful,
+            "rank correlation of BLEU with exact match": useful,
         },
         (
             above(
@@ -195,8 +197,8 @@ def measure(laboratory: Laboratory) -> Finding:
                 difference(bleu.wrong, bleu.correct, "BLEU"),
                 0.0,
             ),
-            above("BLEU prefers the wrong one more often than not", bleu.reversed, 50.0),
-            below("chrF is deceived less often", chrf.reversed, bleu.reversed),
+            above("BLEU prefers the wrong one more often than not", reversals[0], 50.0),
+            above("chrF is deceived less often", spared, 0.0),
             above("more references help", gain, 0.0),
             above("it is useful: it ranks models", useful, 0.9),
         ),
@@ -223,10 +225,16 @@ def _charts(
     )
 
 
-def correlation(points: Sequence[tuple[float, float]]) -> float:
-    """Of two numbers; 0 if one of them never changes."""
+def rank_correlation(points: Sequence[tuple[float, float]]) -> Number:
+    """Spearman's, with the wider side of its interval by Fisher's transformation; 0 if one of the
+    two numbers never changes."""
     both = np.array(points).T
-    return float(np.corrcoef(both)[0, 1]) if both.std(axis=1).min() > 0 else 0.0
+    if both.std(axis=1).min() == 0:
+        return Number(0.0)
+    ranks = [[(each < x).mean() + (each == x).mean() / 2 for x in each] for each in both]
+    found = min(float(np.corrcoef(ranks)[0, 1]), 1 - 1e-9)
+    low = math.tanh(math.atanh(found) - 1.96 / math.sqrt(max(1, len(points) - 3)))
+    return Number(found, found - low)
 
 
 def _systems(laboratory: Laboratory) -> list[tuple[float, float]]:

@@ -83,7 +83,8 @@ STUDY = Study(
     "their position, for test lines of each length.",
     change="model.width is the size of the bottleneck: a wider vector holds more symbols, but the "
     "curve keeps falling. model.direction=both joins the last states of both directions.",
-    meaning="For anything longer than a few words, do not pass a source through one vector. If "
-    "you must, reverse it, so that the first words to write are the last that were read.",
+    meaning="For anything longer than a few words, do not pass a source through one vector. "
+    "Reversing the source brings its first words nearer and takes its last ones farther away: "
+    "measure it on your own data before you rely on it.",
     measure=measure,
 )

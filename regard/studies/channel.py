@@ -16,7 +16,6 @@ from regard.studies.grammar_task import SETTINGS, TRANSFORMER, GrammarTask
 from regard.studies.laboratory import Laboratory
 
 BEAM = 8
-STEPS = 400
 
 
 @dataclass(frozen=True)
@@ -102,7 +101,7 @@ def _predictors(
 
 
 def measure(laboratory: Laboratory) -> Finding:
-    task = GrammarTask(laboratory, steps=STEPS)
+    task = GrammarTask(laboratory)
     right: dict[str, list[float]] = {name: [] for name in WEIGHTS}
     agreements: list[float] = []
     for index in range(len(laboratory.seeds)):
@@ -148,7 +147,7 @@ STUDY = Study(
     "runs backwards and a language model can be learned apart and multiplied.",
     formula="argmax_y P(y | x) = argmax_y P(x | y) P(y), since P(y | x) = P(x | y) P(y) / P(x)",
     method="A model that translates, one that translates back, and a language model of the target "
-    "learn the grammar corpus for 400 steps each. The candidates of a beam of 8 are ranked by P(y "
+    "learn the grammar corpus for 800 steps each. The candidates of a beam of 8 are ranked by P(y "
     "| x), by P(x | y) P(y), by each factor alone and by all three, and compared with the "
     "reference. The rule is exact for probabilities and approximate for three models; the "
     "correlation of the two sides over candidates says how nearly it holds.",

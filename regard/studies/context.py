@@ -23,7 +23,7 @@ SPELLINGS = {
     "the": ("der", "die", "das", "den"),
 }
 """English words, and the German ones among which their context decides."""
-MOST = 60
+MOST = 300
 """Occurrences of each meaning."""
 FOLDS, RIDGE = 5, 0.1
 """Of the probe: parts that are held out in turn, and the penalty per vector."""
@@ -101,8 +101,8 @@ def _probe(inputs: Tensor, kinds: Tensor, held: Tensor) -> Tensor:
 
 
 def measure(laboratory: Laboratory) -> Finding:
-    task = GrammarTask(laboratory, steps=800)
-    examples = grammar.generate(0, held_out=laboratory.effort(4000, 1500)).test
+    task = GrammarTask(laboratory)
+    examples = grammar.generate(0, held_out=laboratory.effort(16_000, 1500)).test
     given = {word: occurrences(examples, word) for word in SPELLINGS}
     similar: dict[str, list[list[float]]] = {word: [] for word in SPELLINGS}
     apart: dict[str, list[list[float]]] = {word: [] for word in SPELLINGS}

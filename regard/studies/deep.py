@@ -111,7 +111,7 @@ def measure(laboratory: Laboratory) -> Finding:
 
 STUDY = Study(
     title="Deep stacks vanish too",
-    claim="Vanishing gradients are no privilege of recurrence: a deep feed-forward stack loses its "
+    claim="Vanishing gradients are not limited to recurrence: a deep feed-forward stack loses its "
     "gradient as well, and direct connections past the layers keep it.",
     formula="d x_L / d x_0 = product of J_l without, and product of (I + J_l) with residual "
     "connections",

@@ -36,7 +36,7 @@ def mismatches(written: Tokens, gold: Tokens) -> list[int]:
 
 
 def edits_by_position(written: Tokens, gold: Tokens) -> list[int]:
-    """The fewest edits that make gold of what was written, each charged to a gold position: a
+    """The fewest edits that turn what was written into gold, each charged to a gold position: a
     substitution or a missing token to its own, an extra one to the next. Nothing is charged before
     the first token that differs, and what is only moved costs nothing."""
     pairs = zip(written, gold, strict=False)
@@ -57,7 +57,7 @@ def edits_by_position(written: Tokens, gold: Tokens) -> list[int]:
 
 
 def _edit_table(ours: Tokens, theirs: Tokens) -> list[list[int]]:
-    """[i][j]: the fewest edits that make the first j of theirs of the first i of ours."""
+    """[i][j]: the fewest edits that turn the first i of ours into the first j of theirs."""
     table = [list(range(len(theirs) + 1))]
     for number, token in enumerate(ours, 1):
         previous, row = table[-1], [number]
@@ -146,7 +146,7 @@ def errors(model: EncoderDecoder, sources: Sequence[Row], targets: Sequence[Row]
 
 def measured(laboratory: Laboratory) -> list[Errors]:
     """Of one run for each seed, on test sentences that are long enough."""
-    task, found = GrammarTask(laboratory, steps=400), []
+    task, found = GrammarTask(laboratory), []
     given = [each for each in task.test if len(each.target.split()) > REPLACED + 1]
     for run in task.runs():
         sides, model = run.tokenizers(), laboratory.model(run)
@@ -259,8 +259,8 @@ STUDY = Study(
     claim="A decoder is trained on gold prefixes but must continue its own. It has never seen its "
     "own mistakes, so one leads to the next and errors accumulate along the target.",
     formula="after gold: ŷ_t = argmax p(y | y*_<t, x); after own: ŷ_t = argmax p(y | ŷ_<t, x); "
-    "errors: the fewest edits that make y* of ŷ, by position",
-    method="Small Transformers learn the grammar corpus for 400 steps with teacher forcing. For "
+    "errors: the fewest edits that turn ŷ into y*, by position",
+    method="Small Transformers learn the grammar corpus for 800 steps with teacher forcing. For "
     "test sentences, the most probable words after gold prefixes and the words of greedy search "
     "are compared with the gold words. Compared position by position, one missing or added word "
     "makes all later words wrong, which is no accumulated error. So errors are counted after "

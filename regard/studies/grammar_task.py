@@ -26,7 +26,7 @@ TRANSFORMER = ("model.layers=2", "model.inner=128", "model.heads=2", "training.d
 class GrammarTask:
     """A corpus, and runs of any recipe on it that differ in a few settings."""
 
-    def __init__(self, laboratory: Laboratory, pairs: int = 20_000, steps: int = 300) -> None:
+    def __init__(self, laboratory: Laboratory, pairs: int = 20_000, steps: int = 800) -> None:
         self.laboratory = laboratory
         self.pairs = laboratory.effort(pairs, 500)
         self.steps = laboratory.effort(steps, 8)

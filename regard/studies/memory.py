@@ -79,7 +79,7 @@ def measure(laboratory: Laboratory) -> Finding:
         shares[name] = []
         for seed in laboratory.seeds:
             run = laboratory.trained(
-                recipe, *data, laboratory.effort(600, 10), seed, [*COMMON, *settings]
+                recipe, *data, laboratory.effort(800, 10), seed, [*COMMON, *settings]
             )
             predictor = laboratory.predictor(run)
             found = [(n, remembered(predictor(list(each)), each)) for n, each in tests.items()]
@@ -148,7 +148,7 @@ STUDY = Study(
     formula="copy: y_t = x_t for t = 1 .. n; memory span = longest n with 90 % of the symbols "
     "right",
     method="Recurrent networks without attention (one tanh or LSTM layer of width 96), a "
-    "Transformer and a Neural Turing Machine learn for 600 steps to copy lines of 1 to 12 random "
+    "Transformer and a Neural Turing Machine learn for 800 steps to copy lines of 1 to 12 random "
     "symbols out of 8. Then they copy lines of up to 36. Every symbol has to be kept until it is "
     "written.",
     change="FAMILIES has the settings of each; `regard corpus copy` writes the task of the paper "

@@ -16,7 +16,7 @@ VARIANTS = {
 
 
 def measure(laboratory: Laboratory) -> Finding:
-    task = GrammarTask(laboratory)
+    task = GrammarTask(laboratory, steps=400)
     found = ablate("validation loss", "nats per token", VARIANTS, task.losses)
     tagging = TaggingTask(laboratory)
     tags = ablate(
@@ -47,9 +47,9 @@ STUDY = Study(
     "needed for expressiveness; in tagging, a convolution of width 3 in its place lets neighbours "
     "interact and improves the result.",
     formula="FFN(x) = max(0, x W1 + b1) W2 + b2; convolution: x_t becomes [x_(t-1), x_t, x_(t+1)]",
-    method="Small Transformers learn the grammar corpus with and without feed-forward networks, "
-    "and without them but with one more layer. Then taggers learn on which side of each word of "
-    "the corpus its head is, with either kind of network.",
+    method="Small Transformers learn the grammar corpus for 400 steps with and without "
+    "feed-forward networks, and without them but with one more layer. Then taggers learn on which "
+    "side of each word of the corpus its head is, with either kind of network.",
     change="--set model.inner=0 removes it; the recipes tagger and tagger_conv differ in the "
     "kernel.",
     meaning="Two thirds of a Transformer's weights are in its feed-forward networks, for a "

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Optional
 
 from regard.errors import UsageError
 from regard.studies import NAMES
@@ -12,7 +13,7 @@ from regard.studies.results import Result
 
 
 def markdown(results: Mapping[str, tuple[Study, Result]], folder: Path) -> str:
-    """One row per study, then what they cost, what was refuted and which are missing."""
+    """One row per study, then what they cost, what was refuted, undecided or not measured."""
     if not results:
         raise UsageError(f"{folder} has no results of this version, effort and seeds.")
     rows = ["| study | claim | measured | verdict | checks |", "|---|---|---|---|---|"]
@@ -24,9 +25,10 @@ def markdown(results: Mapping[str, tuple[Study, Result]], folder: Path) -> str:
         f"{sum(each.seconds for each in found) / 60:,.0f} minutes, "
         f"{sum(each.processor_seconds for each in found) / 60:,.0f} minutes of one core.",
     ]
-    refuted = [_refuted(name, result) for name, (_, result) in results.items()]
-    if any(refuted):
-        notes.append("Refuted:\n\n" + "\n".join(filter(None, refuted)))
+    for title, holds in (("Refuted", False), ("Undecided", None)):
+        listed = [_checks(name, result, holds) for name, (_, result) in results.items()]
+        if any(listed):
+            notes.append(f"{title}:\n\n" + "\n".join(filter(None, listed)))
     if missing:
         notes.append(f"Not measured: {', '.join(missing)}.")
     return "\n".join([*rows, "", "\n\n".join(notes)])
@@ -38,9 +40,9 @@ def _row(name: str, study: Study, result: Result) -> str:
     return f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |"
 
 
-def _refuted(name: str, result: Result) -> str:
-    """A bullet for each check that failed."""
-    checks = [check for check in result.finding.checks if check.holds is False]
+def _checks(name: str, result: Result, holds: Optional[bool]) -> str:
+    """A bullet for each check with this outcome."""
+    checks = [check for check in result.finding.checks if check.holds is holds]
     return "\n".join(f"- `{name}`: {each.expected} ({each.measured})" for each in checks)
 
 

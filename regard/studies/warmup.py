@@ -23,7 +23,8 @@ VARIANTS = {
 
 
 def measure(laboratory: Laboratory) -> Finding:
-    found = ablate("validation loss", "nats per token", VARIANTS, GrammarTask(laboratory).losses)
+    task = GrammarTask(laboratory, steps=300)
+    found = ablate("validation loss", "nats per token", VARIANTS, task.losses)
     post, pre = (
         found.change(f"{norm}-norm, none", f"{norm}-norm, warm-up") for norm in ("post", "pre")
     )
@@ -46,7 +47,7 @@ STUDY = Study(
     "learning rate to be warmed up; with normalisation before it, that hardly matters.",
     formula="rate_t = rate · min(1, t / warmup) · decay; post: norm(x + f(x)), pre: x + f(norm(x))",
     method="Transformers of four layers learn the grammar corpus with post-norm and pre-norm, "
-    "with a warm-up of 75 of 300 steps and without any, at the same rate.",
+    "for 300 steps at the same rate, with a warm-up of 75 and without any.",
     change="--set model.norm=post --set training.optimizer.warmup=1; the higher the rate and the "
     "deeper the model, the larger the effect.",
     meaning="Use pre-norm and a short warm-up; it costs nothing and saves a failed run.",

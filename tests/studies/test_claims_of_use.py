@@ -28,9 +28,18 @@ def test_where_costs_cross() -> None:
 
 def test_bleu_is_deceived_only_by_sentences_that_are_nearer_to_the_reference() -> None:
     given = list(bleu.cases(60, 1))
-    assert bleu.judge(bleu.METRICS[0], given, 1).reversed.low > 50
+    assert sum(bleu.judge(bleu.METRICS[0], given, 1).deceived) > 60 * len(given)
     same = [bleu.Case(each.reference, (each.reference,), each.wrong) for each in given]
-    assert bleu.judge(bleu.METRICS[0], same, 1).reversed.value == 0
+    assert sum(bleu.judge(bleu.METRICS[0], same, 1).deceived) == 0
+
+
+def test_ranks_that_agree_correlate_whatever_the_numbers() -> None:
+    points = [(float(n), float(n**3)) for n in range(12)]
+    assert bleu.rank_correlation(points).low > 0.99
+    mixed = bleu.rank_correlation([(a, -b if a % 2 else b) for a, b in points])
+    assert mixed.value < 0.5
+    assert mixed.low < 0.2
+    assert bleu.rank_correlation([(1.0, 2.0), (1.0, 3.0)]).value == 0
 
 
 def test_meanings_are_told_apart_only_if_vectors_differ_by_meaning() -> None:

@@ -13,7 +13,7 @@ from regard.studies import mask
 
 
 def test_with_the_mask_removed_the_leak_test_fails() -> None:
-    masked, free = (mask.leak(mask.build(30, 1, each), 30, 1) for each in (True, False))
+    masked, free = (mask.leak(mask.build((30, 30), 1, each), 30, 1) for each in (True, False))
     assert masked < 1e-4
     assert free > 1e-2
 
@@ -27,7 +27,7 @@ def test_other_families_do_not_leak(config: RecurrentConfig | ConvolutionalConfi
 def test_step_by_step_there_is_nothing_to_leak() -> None:
     source = Padded.of([[5, 6, 7, 2]])
     outputs = [
-        mask.build(30, 1, each).eval().generate(source, Beam(beam=1))[0][0].tokens
+        mask.build((30, 30), 1, each).eval().generate(source, Beam(beam=1))[0][0].tokens
         for each in (True, False)
     ]
     assert outputs[0] == outputs[1]

@@ -14,8 +14,9 @@ from regard.data.tokenizer import Words
 from regard.errors import UsageError
 from regard.inspection.look import look
 from regard.models.transformer import TransformerConfig
+from regard.studies import pronoun
 from regard.studies.pronoun import CHANCE, accuracy
-from regard.studies.pronouns import resolving_heads
+from regard.studies.pronouns import ResolvingHead, resolving_heads
 
 EXAMPLES = grammar.generate(0, held_out=30).test
 
@@ -73,3 +74,21 @@ def test_only_the_right_pronoun_resolves_a_riddle() -> None:
 
     assert accuracy(written(None), riddles) == 100  # type: ignore[arg-type]
     assert accuracy(written("er"), riddles) == pytest.approx(CHANCE, abs=10)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(("knows", "expected"), [(True, 100), (False, 50)])
+def test_a_head_that_always_prefers_the_subject_is_right_by_chance(
+    monkeypatch: pytest.MonkeyPatch, knows: bool, expected: float
+) -> None:
+    """Heads are chosen on other riddles than they are measured on, but on ones like them."""
+
+    def ranked(predictor: object, riddles: list[grammar.Example]) -> list[ResolvingHead]:
+        firsts = [each.antecedent < each.distractor for each in riddles]  # type: ignore[operator]
+        subject = sum(firsts) / len(firsts)
+        parts = (subject, 1 - subject, 1.0 if knows else 0.0)
+        heads = [ResolvingHead("encoder", 1, n, part, 0.5) for n, part in enumerate(parts, 1)]
+        return sorted(heads, key=lambda each: -each.accuracy)
+
+    monkeypatch.setattr(pronoun, "resolving_heads", ranked)
+    riddles = [each for each in grammar.generate(0).test if each.pronoun is not None]
+    assert pronoun.looks(None, riddles) == pytest.approx(expected, abs=10)  # type: ignore[arg-type]

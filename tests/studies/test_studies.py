@@ -57,6 +57,7 @@ def test_the_mean_over_seeds_has_an_interval_by_student() -> None:
     assert number.margin == pytest.approx(4.303 / 3**0.5)  # s = 1
     assert mean([4.0]).margin is None
     assert difference([3.0, 5.0], [1.0, 3.0]) == Number(2.0, 0.0)
+    assert difference([0.3, 0.9], [0.1, 0.7]).margin == 0.0  # 0.2 twice, but for rounding
 
 
 def test_a_share_is_a_percentage() -> None:
@@ -156,12 +157,14 @@ def test_a_notebook_shows_verdict_figure_numbers_and_checks() -> None:
     assert shown.count('<span class="confirmed">') == len(found.checks)
 
 
-def test_the_table_says_what_was_refuted(tmp_path: Path) -> None:
-    found = Finding("It is 7.", {}, (Check("more | less", "1 against 2", False),))
+def test_the_table_says_what_was_refuted_or_undecided(tmp_path: Path) -> None:
+    checks = (Check("more | less", "1 against 2", False), Check("most", "1 against 1", None))
+    found = Finding("It is 7.", {}, checks)
     result = result_of(found, 60, 30, {"version": "1", "quick": False, "seeds": [1]})
     table = markdown({"deep": (measured([]), result)}, tmp_path)
-    assert "| It is 7. | does not hold | 1 refuted |" in table
-    assert "- `deep`: more | less (1 against 2)" in table
+    assert "| It is 7. | does not hold | 1 refuted, 1 undecided at 95 % |" in table
+    assert "Refuted:\n\n- `deep`: more | less (1 against 2)\n\n" in table
+    assert "Undecided:\n\n- `deep`: most (1 against 1)" in table
     assert "full form; seeds 1;" in table
 
 

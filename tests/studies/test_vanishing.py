@@ -7,9 +7,7 @@ import math
 import pytest
 import torch
 
-from regard.models.base import EncoderDecoder
 from regard.nn.recurrent import LSTMCell
-from regard.runs.folder import Run
 from regard.studies import vanishing
 from regard.studies.laboratory import Laboratory
 
@@ -41,19 +39,6 @@ def test_with_a_closed_forget_gate_the_memory_of_an_lstm_vanishes(
     assert (float(grad.norm()) > 0.5) is remembers
 
 
-class Gated(Laboratory):
-    """Gives models whose forget gates have this bias."""
-
-    bias = 0.0
-
-    def model(self, run: Run) -> EncoderDecoder:
-        model = super().model(run)
-        for cell in (each for each in model.modules() if isinstance(each, LSTMCell)):
-            with torch.no_grad():
-                cell.bias.chunk(4)[1].fill_(self.bias)
-        return model
-
-
 def test_the_reach_of_a_trained_lstm_depends_on_its_forget_gates(laboratory: Laboratory) -> None:
     data, valid = vanishing.text_of(laboratory)
     recipe, settings = vanishing.VARIANTS["LSTM"]
@@ -61,11 +46,15 @@ def test_the_reach_of_a_trained_lstm_depends_on_its_forget_gates(laboratory: Lab
     distances = [1, 2, 3, 5, 10, 20]
     reaches = []
     for bias in (-10.0, 0.0, 6.0):
-        gated = Gated(laboratory.folder, quick=True, seeds=(1,))
-        object.__setattr__(gated, "bias", bias)
-        norms = vanishing.gradient_norms(gated, run, valid, distances)
+        norms = vanishing.gradient_norms(laboratory, run, valid, distances, bias)
         reaches.append(vanishing.reach(distances, norms))
     assert 2 * reaches[0] < reaches[1] < 15 < reaches[2], reaches
+
+
+def test_the_sentences_of_a_line_have_a_noun_in_common() -> None:
+    given = ["Der Hund bellt.", "Ein Hund rennt.", "Die Katze schläft.", "Am Abend schläft Hund."]
+    assert list(vanishing.by_noun(given, 2)) == [[given[0], given[1]]]
+    assert list(vanishing.by_noun(given, 3)) == [[given[0], given[1], given[3]]]
 
 
 def test_the_quick_form_measures_all_variants(laboratory: Laboratory) -> None:
