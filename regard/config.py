@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from typing_extensions import Self
 
 from regard.errors import UsageError
-from regard.messages import unknown
+from regard.messages import shortened, unknown
 
 MAX_LAYERS, MAX_WIDTH, MAX_COUNT, MAX_STEPS = 1_000, 2**18, 1_000_000, 1_000_000_000
 """Bounds of the settings: layers, sizes of a vector, numbers of positions, pieces or slots, and of
@@ -66,7 +66,7 @@ def override(settings: S, assignments: Iterable[str]) -> S:
     for assignment in assignments:
         path, separator, text = assignment.partition("=")
         if not separator:
-            raise UsageError(f"'{assignment}' is not a setting: write path.to.key=value.")
+            raise UsageError(f"'{shortened(assignment)}' is not a setting: write path.to.key=value.")
         _assign(values, path.strip().split("."), _parse(text.strip()), path.strip())
     return check(type(settings), values)
 
@@ -114,7 +114,7 @@ def _assign(values: dict[str, Any], keys: list[str], value: Any, path: str) -> N
 def _no_setting(path: str, name: str, names: Iterable[str]) -> str:
     """Why a name is refused: it has a new one, it is gone, or it never was one."""
     known = sorted(names)
-    sentence = f"There is no setting '{path}' any more"
+    sentence = f"There is no setting '{shortened(path)}' any more"
     if RENAMED.get(name) in known:
         return f"{sentence}: it is now called '{RENAMED[name]}'."
     if name in REMOVED:
@@ -140,7 +140,8 @@ def _explain(error: ValidationError, kind: type[Settings], options: bool = False
         return _no_setting(path, names[-1], known)
     if first["type"] == "union_tag_invalid":
         kinds = context["expected_tags"].replace("'", "")
-        return f"The setting '{path}.kind' cannot be '{context['tag']}': choose one of {kinds}."
+        given = _show_input(context["tag"])
+        return f"The setting '{path}.kind' cannot be {given}: choose one of {kinds}."
     if first["type"] == "union_tag_not_found":
         return f"The settings of '{path}' have no kind: give '{path}.kind' too."
     if first["type"] == "missing":
@@ -199,8 +200,7 @@ def _plain(value: Any) -> str:
 
 
 def _show_input(value: Any) -> str:
-    text = repr(value)
-    return text if len(text) <= 60 else f"{text[:57]}..."
+    return shortened(repr(value))
 
 
 def _walk(kind: type[Settings], location: Iterable[int | str]) -> tuple[list[str], list[str]]:

@@ -16,7 +16,12 @@ def unknown(kind: str, name: str, known: Iterable[str], full_name: str = "") -> 
     lower = {each.lower(): each for each in reversed(names)}
     close = difflib.get_close_matches(name.lower(), lower, n=1, cutoff=0.5)
     advice = f"Did you mean '{lower[close[0]]}'?" if close else _all(names)
-    return f"There is no {kind} '{full_name or name}'. {advice}"
+    return f"There is no {kind} '{shortened(full_name or name)}'. {advice}"
+
+
+def shortened(text: str) -> str:
+    """The beginning of what was given, which may be a whole file by mistake."""
+    return text if len(text) <= 60 else f"{text[:57]}..."
 
 
 def counted(number: int, noun: str) -> str:

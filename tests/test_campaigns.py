@@ -17,8 +17,10 @@ from faults.nans import modules, spoil
 from faults.registry import CAMPAIGNS
 from faults.subjects import IN_TURN, Miniature, small_corpus
 
-QUICK_ONES = sorted(set(CAMPAIGNS) - {"ranks", "server"})
-"""Those that start processes of their own have tests in tests/training and tests/serving."""
+QUICK_ONES = sorted(set(CAMPAIGNS) - {"ranks", "server", "overload"})
+"""What the others try is also in tests/training/test_ranks.py, in test_limits.py and test_spec.py of
+tests/serving, and in the hostile texts of test_html.py and test_served_page.py there. How much is
+finished under overload is measured by the full form alone."""
 
 
 @pytest.mark.parametrize("name", QUICK_ONES)

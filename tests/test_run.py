@@ -443,7 +443,7 @@ def test_damage_to_any_file_never_ends_in_a_traceback(
 ) -> None:
     """It is refused in one sentence, or it is a file that using the run does not need.
 
-    The encoded data is left out: it has no hashes, since it may be larger than memory.
+    tests/runs/test_damage.py does the same to the encoded data.
     """
     draw = random.Random(2)
     for path in sorted(each for each in finished.rglob("*") if each.is_file()):

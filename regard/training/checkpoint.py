@@ -147,8 +147,13 @@ class Checkpoints:
         """The steps that have a checkpoint, oldest first."""
         if not self.folder.is_dir():
             return []
-        found = (re.fullmatch(r"step-(\d+)", entry.name) for entry in self.folder.iterdir())
-        return sorted(int(match.group(1)) for match in found if match)
+        found = (re.fullmatch(r"step-(\d+)(\.old)?", each.name) for each in self.folder.iterdir())
+        return sorted({int(match.group(1)) for match in found if match})
+
+    def _folder(self, step: int) -> Path:
+        """Of a checkpoint; one that was moved aside counts until another has its name."""
+        folder = self.folder / f"step-{step}"
+        return folder if folder.exists() else folder.with_name(f"{folder.name}.old")
 
     def latest(self) -> Checkpoint | None:
         """The newest intact checkpoint, or None if none was ever saved."""
@@ -185,7 +190,7 @@ class Checkpoints:
         return self._open(step, verify=False)
 
     def _open(self, step: int, verify: bool = True) -> Checkpoint:
-        folder = self.folder / f"step-{step}"
+        folder = self._folder(step)
         try:
             manifest = read_sealed(folder / "manifest.json")
             if manifest["step"] != step:
@@ -206,7 +211,7 @@ class Checkpoints:
         for step in steps[: max(0, end - self.keep)] + steps[end:]:
             if step != best:
                 removed = self.folder / f"step-{step}.tmp"
-                os.rename(self.folder / f"step-{step}", removed)
+                os.rename(self._folder(step), removed)
                 shutil.rmtree(removed, ignore_errors=True)
 
 

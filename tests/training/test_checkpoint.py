@@ -177,6 +177,28 @@ def test_a_checkpoint_under_another_name_is_refused(checkpoints: Checkpoints) ->
         checkpoints.latest()
 
 
+def test_a_checkpoint_that_is_saved_again_is_there_at_every_moment(
+    checkpoints: Checkpoints, said: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    save(checkpoints, 5)
+    found = list[int]()
+    really = os.rename
+
+    def looking(source: Path, target: Path) -> None:
+        really(source, target)
+        latest = Checkpoints(checkpoints.folder, say=said.append).latest()
+        assert latest is not None
+        assert torch.equal(latest.tensors("weights")["a"], torch.full((40,), float(latest.step)))
+        found.append(latest.step)
+
+    monkeypatch.setattr(os, "rename", looking)
+    for step in (5, 10, 15, 15):
+        save(checkpoints, step)
+    assert found == [5, 5, 10, 15, 15, 15, 15]
+    assert not said
+    assert checkpoints.steps() == [10, 15]
+
+
 def test_what_an_interrupted_save_left_is_cleared_away(checkpoints: Checkpoints) -> None:
     save(checkpoints, 1)
     (checkpoints.folder / "step-2.tmp").mkdir()
