@@ -42,7 +42,7 @@ VARIANTS = {"turing": ("turing", ()), "lstm": ("rnn_plain", LSTM)}
 TASK_SETTINGS: dict[str, tuple[str, ...]] = {
     "copy": (),
     "repeat_copy": ("search.max_length_ratio=12",),
-    "associative_recall": (),
+    "associative_recall": ("model.lookup=true",),
     "priority_sort": (),
 }
 

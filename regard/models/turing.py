@@ -60,6 +60,11 @@ class TuringConfig(EncoderDecoderFamily):
         le=MAX_COUNT,
         description="Largest number of slots that a head can move in one step.",
     )
+    lookup: bool = Field(
+        default=False,
+        description="Read heads start by looking up in the memory what is read, rather than "
+        "having to learn it: for associative recall.",
+    )
     feed: bool = Field(
         default=True, description="Each step of writing reads the token written before."
     )
@@ -99,7 +104,7 @@ class TuringConfig(EncoderDecoderFamily):
         return [
             small,
             small.changed(controller="feedforward", read_heads=2, write_heads=2, tying="none"),
-            small.changed(feed=False, shift=2),
+            small.changed(feed=False, shift=2, lookup=True),
             small.changed(copying=True),
             small.changed(tying="all", write_heads=2, smoothing=0.01),
         ]
@@ -154,7 +159,12 @@ class Machine(nn.Module):
         build = LSTMCell if config.controller == "lstm" else FeedForward
         self.controller = build(config.width + reads, config.width)
         self.heads = Heads(
-            config.width, config.read_heads, config.write_heads, config.slot_width, config.shift
+            config.width,
+            config.read_heads,
+            config.write_heads,
+            config.slot_width,
+            config.shift,
+            config.lookup,
         )
         self.first_found = nn.Parameter(torch.zeros(reads))
         self.readout = linear(config.width + reads, config.width)

@@ -81,7 +81,7 @@ def test_a_step_is_that_of_the_paper() -> None:
     """Slot by slot and head by head, for one row."""
     reads, writes, width, slots = 2, 1, 4, 6
     torch.manual_seed(1)
-    heads = Heads(5, reads, writes, width, shift=1)
+    heads = Heads(5, reads, writes, width, shift=1, lookup=False)
     torch.nn.init.normal_(heads.emit.weight)
     h, memory = random(1, 5), random(1, slots, width, seed=2)
     before = random(1, reads + writes, slots, seed=3).softmax(dim=-1)
@@ -111,9 +111,25 @@ def test_a_step_is_that_of_the_paper() -> None:
     torch.testing.assert_close(after[0], kept + weights[0, reads][:, None] * added.tanh())
 
 
+@pytest.mark.parametrize("lookup", [True, False])
+def test_heads_that_look_up_find_what_was_written_for_the_same_input(lookup: bool) -> None:
+    """Without any training, a read head goes to the slot after it."""
+    torch.manual_seed(1)
+    heads = Heads(30, 2, 1, 20, shift=1, lookup=lookup)
+    given, slots = random(8, 30), 100
+    memory = torch.full((8, slots, 20), BLANK)
+    with torch.no_grad():
+        for slot, h in enumerate(given):
+            memory[:, 10 + slot] = heads.emit(h)[60:80].tanh()
+        weights, _, _ = heads(given, memory, heads.start(memory))
+    found = weights[:, :2, 10:].argmax(dim=2)
+    expected = torch.arange(1, 9)[:, None].expand(-1, 2)
+    assert torch.equal(found, expected) == lookup
+
+
 def test_the_first_step_in_an_empty_memory_has_a_finite_gradient() -> None:
     torch.manual_seed(1)
-    heads = Heads(5, 1, 1, 4, shift=1)
+    heads = Heads(5, 1, 1, 4, shift=1, lookup=False)
     memory = torch.full((2, 6, 4), BLANK)
     weights = heads.start(memory)
     assert weights.sum(dim=-1).tolist() == [[1, 1], [1, 1]]
