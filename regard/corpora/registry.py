@@ -22,7 +22,7 @@ def _write_listops(pairs: int, seed: int, folder: Path) -> None:
 
 
 def _write_summaries(pairs: int, seed: int, folder: Path) -> None:
-    summaries.write(summaries.generate(pairs, seed), folder)
+    algorithms.write(summaries.generate(pairs, seed), folder)
 
 
 def _write_task(name: str, pairs: int, seed: int, folder: Path) -> None:

@@ -3,16 +3,17 @@
 A document begins with a name, and has three facts about each of some people, in any order and in
 several wordings: where they live, what they work as and which animal they keep. The summary has
 the three facts about the person asked for, in this order. So it follows from the document, and
-needs three of some sixty sentences.
+needs three sentences, out of six to a hundred.
+
+Documents for training have 2 to 24 people, and there is one test set per number of people.
 """
 
 from __future__ import annotations
 
 import random
-from dataclasses import dataclass
-from pathlib import Path
+from collections.abc import Mapping
 
-from regard.corpora.writing import write_files
+from regard.corpora.algorithms import Example
 
 
 def _words(text: str) -> tuple[str, ...]:
@@ -68,49 +69,46 @@ WORDINGS: tuple[tuple[tuple[str, ...], tuple[str, ...]], ...] = (
 """Of each kind of fact, how it can be said and what its values are."""
 
 SUMMARY = "{name} lives in {} , works as a {} and keeps a {} ."
-FEWEST_PEOPLE, MOST_PEOPLE = 18, 24
+FEWEST_PEOPLE, MOST_PEOPLE = 2, 24
+TESTS = (6, 12, 24, 34)
+"""People in the documents of each test set; with 34, documents are longer than any in training."""
+
 MAX_PAIRS = 200_000
 
 
-@dataclass(frozen=True)
-class Document:
-    """A document and its summary."""
+def generate(pairs: int, seed: int = 1, held_out: int = 500) -> Mapping[str, list[Example]]:
+    """The splits by name: train, valid, and one test set per number of people, such as test.24.
 
-    source: str
-    target: str
-
-
-@dataclass(frozen=True)
-class SummariesCorpus:
-    """Three splits that have no document in common."""
-
-    train: list[Document]
-    valid: list[Document]
-    test: list[Document]
-
-
-def generate(pairs: int, seed: int = 1, held_out: int = 1000) -> SummariesCorpus:
-    """Generate a corpus: `pairs` for training, and `held_out` each for validation and test.
-
-    Test and validation are drawn first, so they do not change with the size of the training set.
+    Each split is drawn on its own, so the others do not change with the size of the training set.
     """
     if pairs < 0 or held_out < 0:
         raise ValueError("A corpus cannot have a negative number of pairs.")
-    if pairs + 2 * held_out > MAX_PAIRS:
-        raise ValueError(f"At most {MAX_PAIRS:,} pairs can be generated, all splits together.")
-    test, valid, train = (
-        [draw(generator) for _ in range(count)]
-        for generator, count in (
-            (random.Random(f"{seed} summaries {split}"), count)
-            for split, count in (("test", held_out), ("valid", held_out), ("train", pairs))
-        )
-    )
-    return SummariesCorpus(train, valid, test)
+    if pairs > MAX_PAIRS:
+        raise ValueError(f"At most {MAX_PAIRS:,} pairs can be generated.")
+
+    def split(part: str, count: int, fewest: int, most: int) -> list[Example]:
+        generator = random.Random(f"{seed} summaries {part}")
+        sizes = (draw_size(generator, fewest, most) for _ in range(count))
+        return [draw(generator, people) for people in sizes]
+
+    tests = {f"test.{people}": split(f"test.{people}", held_out, people, people) for people in TESTS}
+    train = split("train", pairs, FEWEST_PEOPLE, MOST_PEOPLE)
+    return {"train": train, "valid": split("valid", held_out, FEWEST_PEOPLE, MOST_PEOPLE), **tests}
 
 
-def draw(generator: random.Random) -> Document:
-    """A document about people who differ in all they are and have."""
-    count = generator.randint(FEWEST_PEOPLE, MOST_PEOPLE)
+def draw_size(generator: random.Random, fewest: int, most: int) -> int:
+    """How many people a document is about: n of them with a probability of about 1 / n^3.
+
+    Half of all words in training are then in documents of 2 or 3 people. A model finds out on these
+    whose facts it has to look for, and needs few of the longer ones to do the same there.
+    """
+    first, end = fewest**-2, (most + 1) ** -2
+    drawn = (first - (first - end) * generator.random()) ** -0.5
+    return min(most, max(fewest, int(drawn)))
+
+
+def draw(generator: random.Random, count: int) -> Example:
+    """A document about people who differ in all they are and have, and its summary."""
     names = generator.sample(NAMES, count)
     asked = generator.randrange(count)
     facts, answers = [], []
@@ -123,14 +121,4 @@ def draw(generator: random.Random) -> Document:
         ]
     generator.shuffle(facts)
     source = " ".join([f"about {names[asked]} :", *facts])
-    return Document(source, SUMMARY.format(*answers, name=names[asked]))
-
-
-def write(corpus: SummariesCorpus, folder: Path) -> None:
-    """Write train, valid and test, each as a .source and a .target file."""
-    splits = (("train", corpus.train), ("valid", corpus.valid), ("test", corpus.test))
-    files = {}
-    for name, documents in splits:
-        files[f"{name}.source"] = [each.source for each in documents]
-        files[f"{name}.target"] = [each.target for each in documents]
-    write_files(folder, files)
+    return source, SUMMARY.format(*answers, name=names[asked])

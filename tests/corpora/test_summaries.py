@@ -3,46 +3,68 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
 
+from regard.corpora.algorithms import Example, write
 from regard.corpora.registry import write_corpus
-from regard.corpora.summaries import MAX_PAIRS, WORDINGS, Document, SummariesCorpus, generate, write
+from regard.corpora.summaries import MAX_PAIRS, TESTS, WORDINGS, generate
+
+Corpus = Mapping[str, list[Example]]
 
 
 @pytest.fixture(scope="module")
-def corpus() -> SummariesCorpus:
+def corpus() -> Corpus:
     return generate(300, seed=3, held_out=50)
 
 
-def by_reading(document: Document) -> list[str]:
+def by_reading(source: str) -> list[str]:
     """What the sentences with the name that is asked for end with, kind by kind."""
-    asked, _, text = document.source.removeprefix("about ").partition(" : ")
+    asked, _, text = source.removeprefix("about ").partition(" : ")
     said = [each.split() for each in re.findall(r"[^.]+(?= \.)", text)]
     last = {words[-1] for words in said if asked in words}
     return [next(iter(last & set(values))) for _, values in WORDINGS]
 
 
-def test_a_summary_follows_from_its_document(corpus: SummariesCorpus) -> None:
-    for document in corpus.train + corpus.valid + corpus.test:
-        city, job, animal = by_reading(document)
-        name = document.source.split()[1]
+def people(source: str) -> int:
+    return source.count(" .") // 3
+
+
+def test_a_summary_follows_from_its_document(corpus: Corpus) -> None:
+    for source, target in sum(corpus.values(), []):
+        city, job, animal = by_reading(source)
+        name = source.split()[1]
         expected = f"{name} lives in {city} , works as a {job} and keeps a {animal} ."
-        assert document.target == expected
+        assert target == expected
 
 
-def test_documents_are_long_and_all_different(corpus: SummariesCorpus) -> None:
-    sources = [each.source for each in corpus.train + corpus.valid + corpus.test]
-    assert len(set(sources)) == len(sources) == 400
-    assert all(500 < len(source.split()) < 800 for source in sources)
+def test_each_test_set_has_documents_about_as_many_people_as_its_name_says(corpus: Corpus) -> None:
+    for count in TESTS:
+        assert {people(source) for source, _ in corpus[f"test.{count}"]} == {count}
+    assert all(650 < len(source.split()) < 800 for source, _ in corpus["test.24"])
+    sources = [source for examples in corpus.values() for source, _ in examples]
+    assert len(set(sources)) == len(sources) == 300 + 50 * (1 + len(TESTS))
 
 
-def test_facts_are_anywhere_in_a_document(corpus: SummariesCorpus) -> None:
+def test_training_has_as_many_words_in_short_documents_as_in_long_ones() -> None:
+    sizes = Counter(people(source) for source, _ in generate(10_000, held_out=0)["train"])
+    assert min(sizes) == 2
+    assert max(sizes) == 24
+    words = [
+        sum(size * sizes[size] for size in range(first, first + count))
+        for first, count in ((2, 2), (4, 4), (8, 8))
+    ]
+    assert max(words) < 1.15 * min(words)
+
+
+def test_facts_are_anywhere_in_a_document(corpus: Corpus) -> None:
     """Neither the first sentences nor the last are enough."""
     found = []
-    for document in corpus.train:
-        words = document.source.split()
+    for source, _ in corpus["test.12"] + corpus["test.24"]:
+        words = source.split()
         mentions = [index / len(words) for index, word in enumerate(words) if word == words[1]]
         assert len(mentions) == 4
         found += mentions[1:]
@@ -50,13 +72,13 @@ def test_facts_are_anywhere_in_a_document(corpus: SummariesCorpus) -> None:
     assert all(0.2 < quarter < 0.3 for quarter in quarters)
 
 
-def test_a_seed_is_a_corpus(corpus: SummariesCorpus, tmp_path: Path) -> None:
+def test_a_seed_is_a_corpus(corpus: Corpus, tmp_path: Path) -> None:
     assert generate(300, seed=3, held_out=50) == corpus
-    assert generate(10, seed=3, held_out=50).test == corpus.test
-    assert generate(300, seed=4, held_out=50).test != corpus.test
+    assert generate(10, seed=3, held_out=50)["test.6"] == corpus["test.6"]
+    assert generate(300, seed=4, held_out=50)["test.6"] != corpus["test.6"]
     write(corpus, tmp_path)
     assert (tmp_path / "valid.target").read_text().splitlines() == [
-        each.target for each in corpus.valid
+        target for _, target in corpus["valid"]
     ]
     with pytest.raises(ValueError, match="At most 200,000 pairs"):
         generate(MAX_PAIRS + 1)
@@ -67,4 +89,4 @@ def test_a_seed_is_a_corpus(corpus: SummariesCorpus, tmp_path: Path) -> None:
 def test_the_corpus_has_a_name(tmp_path: Path) -> None:
     write_corpus("summaries", tmp_path / "some", 5)
     assert len((tmp_path / "some" / "train.source").read_text().splitlines()) == 5
-    assert len((tmp_path / "some" / "test.target").read_text().splitlines()) == 1000
+    assert len((tmp_path / "some" / "test.34.target").read_text().splitlines()) == 500
