@@ -21,6 +21,11 @@ ALLOCATED = 1.4
 """The CPU's allocator holds so many times what a step uses: freed blocks rarely have the size that
 is needed next. Measured for the recipes of benchmarks/plan.py."""
 
+KERNELS = 115e6
+"""Bytes of the kernels that oneDNN keeps, for up to 1,024 operations of a certain shape. A training
+run meets many shapes, a rehearsal few. Measured with the recipe conv, with and without that cache
+(ONEDNN_PRIMITIVE_CACHE_CAPACITY=0)."""
+
 
 @dataclass(frozen=True)
 class Work:
@@ -65,7 +70,9 @@ class Work:
             parameters=rehearsal.parameters,
             state=rehearsal.state_bytes(_snapshots(config)),
             gathered=_gathered(rehearsal.model),
-            runtime=max(0.0, runtime) if device.where == CPU and device.here else device.runtime,
+            runtime=KERNELS + max(0.0, runtime)
+            if device.where == CPU and device.here
+            else device.runtime,
             typical=typical,
             typical_rows=workload.scale * len(batches[0]) / count,
             typical_tokens=workload.scale * batches[0].tokens,
