@@ -66,7 +66,9 @@ def override(settings: S, assignments: Iterable[str]) -> S:
     for assignment in assignments:
         path, separator, text = assignment.partition("=")
         if not separator:
-            raise UsageError(f"'{shortened(assignment)}' is not a setting: write path.to.key=value.")
+            raise UsageError(
+                f"'{shortened(assignment)}' is not a setting: write path.to.key=value."
+            )
         _assign(values, path.strip().split("."), _parse(text.strip()), path.strip())
     return check(type(settings), values)
 

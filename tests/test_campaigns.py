@@ -18,9 +18,9 @@ from faults.registry import CAMPAIGNS
 from faults.subjects import IN_TURN, Miniature, small_corpus
 
 QUICK_ONES = sorted(set(CAMPAIGNS) - {"ranks", "server", "overload"})
-"""What the others try is also in tests/training/test_ranks.py, in test_limits.py and test_spec.py of
-tests/serving, and in the hostile texts of test_html.py and test_served_page.py there. How much is
-finished under overload is measured by the full form alone."""
+"""What the others try is also in tests/training/test_ranks.py, in test_limits.py and test_spec.py
+of tests/serving, and in the hostile texts of test_html.py and test_served_page.py there. How much
+is finished under overload is measured by the full form alone."""
 
 
 @pytest.mark.parametrize("name", QUICK_ONES)

@@ -46,7 +46,9 @@ def _of_kind(found: Examined, kind: Kind) -> Finding:
     examples = tuple(tally.examples[kind.name])
     what = f"{counted(count, 'pair')} ({percent(count, tally.pairs)})"
     first = f"; the first is {examples[0].where}"
-    verb = kind.says.replace("have ", "has ", 1) if count == 1 else kind.says
+    verb = kind.says
+    if count == 1:
+        verb = verb.replace("have ", "has ", 1).replace("repeat ", "repeats ", 1)
     sentence = f"{what} {verb}{first}."
     is_task = found.rules is not None and kind.name in found.rules.tasks
     if is_task:

@@ -73,8 +73,13 @@ def test_duplicates_and_near_duplicates_are_told_apart(clean: Pairs, report_of: 
     typo = ("x" + clean[9][0][1:], clean[9][1])
     report = report_of([*pairs, typo])
     assert report.damage == {"duplicate": 1, "near-duplicate": 3}
-    where = finding(report, "duplicate").examples[0].where
-    assert where.endswith(f"train.en:{len(clean) + 1}")
+    found = finding(report, "duplicate")
+    assert found.examples[0].where.endswith(f"train.en:{len(clean) + 1}")
+    assert " repeats an earlier pair; the first is " in found.sentence
+    assert (
+        " nearly repeat an earlier pair; the first is "
+        in finding(report, "near-duplicate").sentence
+    )
 
 
 def test_many_lines_in_another_language_are_all_found(clean: Pairs, report_of: ReportOf) -> None:
