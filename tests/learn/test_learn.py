@@ -12,6 +12,7 @@ import pytest
 
 import regard
 import regard.predict
+from regard.corpora import algorithms
 from regard.models import Architecture
 
 LETTERS = "abcdefghijklmnop"
@@ -97,6 +98,24 @@ def test_a_machine_copies_lines_four_times_as_long_as_it_has_read(tmp_path: Path
     )
     long = regard.evaluate(tmp_path / "run", lines("long", 50, 40, 40))
     assert long["symbol error"] < 1
+
+
+def test_a_machine_recalls_what_followed_among_more_items_than_it_has_read(tmp_path: Path) -> None:
+    """Trained on up to 6 items, tested on 10."""
+    algorithms.write(algorithms.generate("associative_recall", 10_000, held_out=100), tmp_path)
+
+    def part(name: str) -> regard.Parallel:
+        return regard.Parallel(tmp_path / f"{name}.source", tmp_path / f"{name}.target")
+
+    regard.train(
+        "turing",
+        part("train"),
+        run=tmp_path / "run",
+        steps=300,
+        settings=["model.lookup=true", "model.slots=64", "batch.tokens=512"],
+        quiet=True,
+    )
+    assert regard.evaluate(tmp_path / "run", part("test.10"))["symbol error"] < 1
 
 
 def test_one_fixed_vector_loses_long_lines_and_attention_does_not(tmp_path: Path) -> None:
