@@ -75,7 +75,7 @@ def spoil(subject: Miniature, name: str, step: int, kind: str, inner: Path) -> C
     expected = {"event": "not_finite", "step": step, "where": f"output of {name}"}
     assert found in ([], [expected]), f"{what}: {found}"
     _assert_finite(run)
-    outcome = f"{kind}s named" if found else _without_effect(kind, subject, run, what)
+    outcome = f"{_many(kind)} named" if found else _without_effect(kind, subject, run, what)
     return {outcome: 1, "values saved that are not finite": 0, f"module: {subject.name}, {name}": 1}
 
 
@@ -85,9 +85,13 @@ def _without_effect(kind: str, subject: Miniature, run: Path, what: str) -> str:
     whole = run.with_name("undisturbed")
     assert in_child(lambda: subject.train(whole, STEPS)).code == 0
     if tensors(run, STEPS) == tensors(whole, STEPS):
-        return f"{kind}s without effect, by equal bytes"
+        return f"{_many(kind)} without effect, by equal bytes"
     assert kind != "NaN", f"{what}: it was not named and changed the weights"
     return "infinities made finite by the next function"  # as tanh does
+
+
+def _many(kind: str) -> str:
+    return "NaNs" if kind == "NaN" else "infinities"
 
 
 def _modules(run: Run) -> list[str]:

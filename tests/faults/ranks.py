@@ -107,7 +107,7 @@ def prepared(folder: Path) -> Iterator[Attempt]:
         assert journal(run) == journal(whole)
         assert strays(run) == []
         killed = dead.read_text().splitlines()
-        by_rank = {f"rank {rank}": killed.count(str(rank)) for rank in range(RANKS)}
+        by_rank = {f"killed: rank {rank}": killed.count(str(rank)) for rank in range(RANKS)}
         return {"rank kills": len(killed), "runs with equal bytes": 1, **by_rank}
 
     yield attempt
