@@ -110,7 +110,7 @@ def measure(laboratory: Laboratory) -> Finding:
 STUDY = Study(
     title="Attention as soft alignment",
     claim="A model with attention learns which source words each target word comes from, without "
-    "ever being shown an alignment: soft alignment comes for free.",
+    "ever being shown an alignment: soft alignment is for free.",
     formula="link (argmax_j α_tj, t) for each target word t; "
     "AER = 1 - (|A and S| + |A and P|) / (|A| + |S|)",
     method="An LSTM with dot-product attention and a Transformer of two layers learn the grammar "

@@ -103,7 +103,6 @@ def test_variants_of_regularisation_switch_each_on_and_off() -> None:
         "neither": (False, False),
         "dropout": (True, False),
         "label smoothing": (False, True),
-        "both": (True, True),
     }
 
 
