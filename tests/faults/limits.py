@@ -41,6 +41,9 @@ DIED = (-signal.SIGSEGV, -signal.SIGABRT, -signal.SIGBUS)
 """What torch, numpy and safetensors do in some places where an allocation fails; that nothing is
 lost is all that can be asked of it."""
 
+PYTHON_FAILED = "SystemError: error return without exception set"
+"""What Python itself says in some places where an allocation fails."""
+
 NOBODY = 65534
 ERRORS = (errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EROFS, errno.EACCES)
 
@@ -87,7 +90,7 @@ def _attempt(kind: str, subject: Subject, draw: random.Random, inner: Path) -> C
 def _outcome(kind: str, ended: Ended, what: str) -> str:
     if ended.code == 0:
         return "went on"
-    if kind == MEMORY and ended.code in DIED:
+    if kind == MEMORY and (ended.code in DIED or PYTHON_FAILED in ended.said):
         return "died in native code without memory"
     try:
         assert_sentence(ended.code, ended.said)
