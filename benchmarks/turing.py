@@ -41,7 +41,12 @@ VARIANTS = {"turing": ("turing", ()), "lstm": ("rnn_plain", LSTM)}
 
 TASK_SETTINGS: dict[str, tuple[str, ...]] = {
     "copy": (),
-    "repeat_copy": ("search.max_length_ratio=12",),
+    "repeat_copy": (
+        "search.max_length_ratio=12",
+        "model.lookup=true",
+        "model.feed=true",
+        "model.read_heads=2",
+    ),
     "associative_recall": ("model.lookup=true",),
     "priority_sort": (),
 }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import os
 import re
 import struct
 import zlib
@@ -129,10 +130,10 @@ def read_picture(name: str, folder: Path, height: int, where: str) -> NDArray[np
     """
     from PIL import Image, UnidentifiedImageError
 
-    path = folder / name if (folder / name).exists() else Path(name)
+    path = folder / name if os.path.exists(folder / name) else Path(name)  # any length is no error
     shown = str(path)[-_SHOWN:]
     try:
-        if not path.is_file():
+        if not os.path.isfile(path):
             beside = "" if folder == Path() else f"{folder} or to "
             raise UsageError(
                 f"{where} names the picture {shown}, which does not exist or is not a file: give "

@@ -147,6 +147,7 @@ def test_files_that_are_no_picture_are_refused_with_file_and_line(tmp_path: Path
     saved(tmp_path / "good.png", "L")
     for name, sentence in (
         ("missing.png", "missing.png, which does not exist or is not a file"),
+        ("0.5 " * 100, "which does not exist or is not a file"),  # longer than a name may be
         ("folder.png", "which does not exist or is not a file"),
         ("text.png", "which is not a PNG or PGM file"),
         ("a.jpg", "which is not a PNG or PGM file"),
