@@ -41,15 +41,15 @@ VARIANTS = {"turing": ("turing", ()), "lstm": ("rnn_plain", LSTM)}
 
 TASK_SETTINGS: dict[str, tuple[str, ...]] = {
     "copy": (),
-    "repeat_copy": (
-        "search.max_length_ratio=12",
-        "model.lookup=true",
-        "model.feed=true",
-        "model.read_heads=2",
-    ),
-    "associative_recall": ("model.lookup=true",),
+    "repeat_copy": ("search.max_length_ratio=12",),
+    "associative_recall": (),
     "priority_sort": (),
 }
+MACHINE_SETTINGS: dict[str, tuple[str, ...]] = {
+    "repeat_copy": ("model.lookup=true", "model.feed=true", "model.read_heads=2"),
+    "associative_recall": ("model.lookup=true",),
+}
+"""What the machine alone needs for a task."""
 
 
 def prepare(folder: Path, task: str, pairs: int) -> Path:
@@ -72,7 +72,8 @@ def measure(
     began = time.time()
     recipe, fixed = VARIANTS[variant]
     run = arguments.runs / f"{task}-{variant}-{seed}"
-    settings = [*fixed, *TASK_SETTINGS[task], *arguments.settings]
+    needed = MACHINE_SETTINGS.get(task, ()) if variant == "turing" else ()
+    settings = [*fixed, *TASK_SETTINGS[task], *needed, *arguments.settings]
     trained = regard.train(
         recipe,
         split(corpus, "train"),
