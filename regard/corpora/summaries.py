@@ -5,7 +5,8 @@ several wordings: where they live, what they work as and which animal they keep.
 the three facts about the person asked for, in this order. So it follows from the document, and
 needs three sentences, out of six to a hundred.
 
-Documents for training have 2 to 24 people, and there is one test set per number of people.
+Training documents have 2 to 24 people, and there is one test set per number of people. Which
+facts to look for can hardly be learned on long documents: so there are short ones to begin with.
 """
 
 from __future__ import annotations
@@ -44,23 +45,23 @@ WORDINGS: tuple[tuple[tuple[str, ...], tuple[str, ...]], ...] = (
     (
         (
             "for many years now {name} has lived in {value} .",
-            "{name} has a small flat in the middle of {value} .",
-            "the letters that {name} receives are sent to {value} .",
+            "the house that belongs to {name} stands in {value} .",
+            "letters that are meant for {name} go to {value} .",
         ),
         CITIES,
     ),
     (
         (
             "every day of the week {name} works as a {value} .",
-            "{name} has always been glad to be a {value} .",
+            "if you ask around , {name} is a {value} .",
             "at the age of twenty {name} became a {value} .",
         ),
         JOBS,
     ),
     (
         (
-            "in the evening {name} goes out with the {value} .",
-            "{name} never leaves the house without feeding the {value} .",
+            "late in the evening {name} feeds the {value} .",
+            "in all kinds of weather {name} walks the {value} .",
             "the neighbours say that {name} talks to a {value} .",
         ),
         ANIMALS,
@@ -77,7 +78,8 @@ MAX_PAIRS = 200_000
 
 
 def generate(pairs: int, seed: int = 1, held_out: int = 500) -> Mapping[str, list[Example]]:
-    """The splits by name: train, valid, and one test set per number of people, such as test.24.
+    """The splits by name: short and train, each with its validation data, and one test set per
+    number of people, such as test.24. The documents of short are about two people.
 
     Each split is drawn on its own, so the others do not change with the size of the training set.
     """
@@ -91,19 +93,26 @@ def generate(pairs: int, seed: int = 1, held_out: int = 500) -> Mapping[str, lis
         sizes = (draw_size(generator, fewest, most) for _ in range(count))
         return [draw(generator, people) for people in sizes]
 
-    tests = {f"test.{people}": split(f"test.{people}", held_out, people, people) for people in TESTS}
-    train = split("train", pairs, FEWEST_PEOPLE, MOST_PEOPLE)
-    return {"train": train, "valid": split("valid", held_out, FEWEST_PEOPLE, MOST_PEOPLE), **tests}
+    tests = {
+        f"test.{people}": split(f"test.{people}", held_out, people, people) for people in TESTS
+    }
+    return {
+        "short": split("short", pairs, FEWEST_PEOPLE, FEWEST_PEOPLE),
+        "short.valid": split("short.valid", held_out, FEWEST_PEOPLE, FEWEST_PEOPLE),
+        "train": split("train", pairs, FEWEST_PEOPLE, MOST_PEOPLE),
+        "valid": split("valid", held_out, FEWEST_PEOPLE, MOST_PEOPLE),
+        **tests,
+    }
 
 
 def draw_size(generator: random.Random, fewest: int, most: int) -> int:
-    """How many people a document is about: n of them with a probability of about 1 / n^3.
+    """How many people a document is about: n of them with a probability of about 1 / n^2.
 
-    Half of all words in training are then in documents of 2 or 3 people. A model finds out on these
-    whose facts it has to look for, and needs few of the longer ones to do the same there.
+    Documents of 2 to 4 people then have as many words in all as those of 4 to 8, so a model has as
+    many batches of each.
     """
-    first, end = fewest**-2, (most + 1) ** -2
-    drawn = (first - (first - end) * generator.random()) ** -0.5
+    first, end = 1 / fewest, 1 / (most + 1)
+    drawn = 1 / (first - (first - end) * generator.random())
     return min(most, max(fewest, int(drawn)))
 
 

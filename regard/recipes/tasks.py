@@ -5,7 +5,6 @@ from __future__ import annotations
 from regard.data.store import BatchSettings
 from regard.data.tokenizer import TokenizerSettings
 from regard.models.transformer import TransformerConfig
-from regard.nn.mixers import MixerSizes
 from regard.recipes.config import Budget, Config
 from regard.recipes.translation import tiny
 from regard.search.beam import Beam
@@ -44,32 +43,4 @@ def scan() -> Config:
     )
 
 
-def summaries() -> Config:
-    """Summaries of long documents: copies what it finds, at a cost linear in the source's length."""
-    return Config(
-        tokenizer=TokenizerSettings(kind="word", vocabulary=10_000),
-        batch=BatchSettings(tokens=2048, max_length=1500),
-        model=TransformerConfig(
-            layers=2,
-            decoder_layers=1,
-            width=64,
-            inner=128,
-            norm="pre",
-            position="shaw",
-            dropout=0.0,
-            smoothing=0.0,
-            copying=True,
-            mixers=("window",),
-            mixing=MixerSizes(neighbourhood=24),
-        ),
-        training=TrainingSettings(
-            optimizer=OptimizerSettings(kind="muon", rate=16e-3, warmup=30),
-            metric="exact",
-            validate_every=250,
-            validation_lines=100,
-        ),
-        search=Beam(beam=1),
-    )
-
-
-RECIPES = (phonemes, scan, summaries)
+RECIPES = (phonemes, scan)
