@@ -5,8 +5,7 @@ several wordings: where they live, what they work as and which animal they keep.
 the three facts about the person asked for, in this order. So it follows from the document, and
 needs three sentences, out of six to a hundred.
 
-Training documents have 2 to 24 people, and there is one test set per number of people. Which
-facts to look for can hardly be learned on long documents: so there are short ones to begin with.
+Training documents have 2 to 24 people, and there is one test set per number of people.
 """
 
 from __future__ import annotations
@@ -78,8 +77,7 @@ MAX_PAIRS = 200_000
 
 
 def generate(pairs: int, seed: int = 1, held_out: int = 500) -> Mapping[str, list[Example]]:
-    """The splits by name: short and train, each with its validation data, and one test set per
-    number of people, such as test.24. The documents of short are about two people.
+    """The splits by name: train, valid, and one test set per number of people, such as test.24.
 
     Each split is drawn on its own, so the others do not change with the size of the training set.
     """
@@ -97,8 +95,6 @@ def generate(pairs: int, seed: int = 1, held_out: int = 500) -> Mapping[str, lis
         f"test.{people}": split(f"test.{people}", held_out, people, people) for people in TESTS
     }
     return {
-        "short": split("short", pairs, FEWEST_PEOPLE, FEWEST_PEOPLE),
-        "short.valid": split("short.valid", held_out, FEWEST_PEOPLE, FEWEST_PEOPLE),
         "train": split("train", pairs, FEWEST_PEOPLE, MOST_PEOPLE),
         "valid": split("valid", held_out, FEWEST_PEOPLE, MOST_PEOPLE),
         **tests,
@@ -106,19 +102,32 @@ def generate(pairs: int, seed: int = 1, held_out: int = 500) -> Mapping[str, lis
 
 
 def draw_size(generator: random.Random, fewest: int, most: int) -> int:
-    """How many people a document is about: n of them with a probability of about 1 / n^2.
+    """How many people a document is about: n of them with a probability of about 1 / n^3.
 
-    Documents of 2 to 4 people then have as many words in all as those of 4 to 8, so a model has as
-    many batches of each.
+    Half of all words in training are then in documents of 2 or 3 people. A model finds out on these
+    whose facts it has to look for, and needs few of the longer ones to do the same there.
     """
-    first, end = 1 / fewest, 1 / (most + 1)
-    drawn = 1 / (first - (first - end) * generator.random())
+    first, end = fewest**-2, (most + 1) ** -2
+    drawn = (first - (first - end) * generator.random()) ** -0.5
     return min(most, max(fewest, int(drawn)))
+
+
+def draw_names(generator: random.Random, count: int) -> list[str]:
+    """Different names, of which a few are frequent and most are rare, as in life: the k-th of all
+    with a weight of k^-1.5 (drawn as by Efraimidis and Spirakis 2006).
+
+    On the frequent ones a model learns to look for a name at all. With equally frequent names it
+    stays at guessing for long (docs/lab/summaries.md).
+    """
+    keys = {name: generator.random() ** ((k + 1) ** 1.5) for k, name in enumerate(NAMES)}
+    names = sorted(NAMES, key=lambda name: -keys[name])[:count]
+    generator.shuffle(names)
+    return names
 
 
 def draw(generator: random.Random, count: int) -> Example:
     """A document about people who differ in all they are and have, and its summary."""
-    names = generator.sample(NAMES, count)
+    names = draw_names(generator, count)
     asked = generator.randrange(count)
     facts, answers = [], []
     for wordings, values in WORDINGS:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from regard.data.store import BatchSettings
 from regard.data.tokenizer import TokenizerSettings
 from regard.models.transformer import TransformerConfig
+from regard.nn.mixers import MixerSizes
 from regard.recipes.config import Budget, Config
 from regard.recipes.translation import tiny
 from regard.search.beam import Beam
@@ -43,4 +44,31 @@ def scan() -> Config:
     )
 
 
-RECIPES = (phonemes, scan)
+def summaries() -> Config:
+    """Summaries of long documents: reads by windows, at a cost linear in the length, and copies."""
+    return Config(
+        tokenizer=TokenizerSettings(kind="word", vocabulary=10_000),
+        batch=BatchSettings(tokens=2048, max_length=1500),
+        model=TransformerConfig(
+            layers=1,
+            width=64,
+            inner=128,
+            norm="pre",
+            position="shaw",
+            dropout=0.0,
+            smoothing=0.0,
+            copying=True,
+            mixers=("window",),
+            mixing=MixerSizes(neighbourhood=8),
+        ),
+        training=TrainingSettings(
+            optimizer=OptimizerSettings(kind="muon", rate=8e-3, warmup=30),
+            metric="exact",
+            validate_every=250,
+            validation_lines=100,
+        ),
+        search=Beam(beam=1),
+    )
+
+
+RECIPES = (phonemes, scan, summaries)
