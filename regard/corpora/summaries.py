@@ -5,7 +5,7 @@ several wordings: where they live, what they work as and which animal they keep.
 the three facts about the person asked for, in this order. So it follows from the document, and
 needs three sentences, out of six to a hundred.
 
-Documents for training have 2 to 24 people, and there is one test set per number of people.
+Training documents have 2 to 24 people, and there is one test set per number of people.
 """
 
 from __future__ import annotations
@@ -44,23 +44,23 @@ WORDINGS: tuple[tuple[tuple[str, ...], tuple[str, ...]], ...] = (
     (
         (
             "for many years now {name} has lived in {value} .",
-            "{name} has a small flat in the middle of {value} .",
-            "the letters that {name} receives are sent to {value} .",
+            "the house that belongs to {name} stands in {value} .",
+            "letters that are meant for {name} go to {value} .",
         ),
         CITIES,
     ),
     (
         (
             "every day of the week {name} works as a {value} .",
-            "{name} has always been glad to be a {value} .",
+            "if you ask around , {name} is a {value} .",
             "at the age of twenty {name} became a {value} .",
         ),
         JOBS,
     ),
     (
         (
-            "in the evening {name} goes out with the {value} .",
-            "{name} never leaves the house without feeding the {value} .",
+            "late in the evening {name} feeds the {value} .",
+            "in all kinds of weather {name} walks the {value} .",
             "the neighbours say that {name} talks to a {value} .",
         ),
         ANIMALS,
@@ -91,9 +91,14 @@ def generate(pairs: int, seed: int = 1, held_out: int = 500) -> Mapping[str, lis
         sizes = (draw_size(generator, fewest, most) for _ in range(count))
         return [draw(generator, people) for people in sizes]
 
-    tests = {f"test.{people}": split(f"test.{people}", held_out, people, people) for people in TESTS}
-    train = split("train", pairs, FEWEST_PEOPLE, MOST_PEOPLE)
-    return {"train": train, "valid": split("valid", held_out, FEWEST_PEOPLE, MOST_PEOPLE), **tests}
+    tests = {
+        f"test.{people}": split(f"test.{people}", held_out, people, people) for people in TESTS
+    }
+    return {
+        "train": split("train", pairs, FEWEST_PEOPLE, MOST_PEOPLE),
+        "valid": split("valid", held_out, FEWEST_PEOPLE, MOST_PEOPLE),
+        **tests,
+    }
 
 
 def draw_size(generator: random.Random, fewest: int, most: int) -> int:
@@ -107,9 +112,22 @@ def draw_size(generator: random.Random, fewest: int, most: int) -> int:
     return min(most, max(fewest, int(drawn)))
 
 
+def draw_names(generator: random.Random, count: int) -> list[str]:
+    """Different names, of which a few are frequent and most are rare, as in life: the k-th of all
+    with a weight of k^-1.5 (drawn as by Efraimidis and Spirakis 2006).
+
+    On the frequent ones a model learns to look for a name at all. With equally frequent names it
+    stays at guessing for long (docs/lab/summaries.md).
+    """
+    keys = {name: generator.random() ** ((k + 1) ** 1.5) for k, name in enumerate(NAMES)}
+    names = sorted(NAMES, key=lambda name: -keys[name])[:count]
+    generator.shuffle(names)
+    return names
+
+
 def draw(generator: random.Random, count: int) -> Example:
     """A document about people who differ in all they are and have, and its summary."""
-    names = generator.sample(NAMES, count)
+    names = draw_names(generator, count)
     asked = generator.randrange(count)
     facts, answers = [], []
     for wordings, values in WORDINGS:
