@@ -38,14 +38,14 @@ def parameters(settings: Sequence[str] = (), recipe: str = "tiny") -> int:
 
 def test_what_is_learned_shows_in_the_loss(laboratory: Laboratory) -> None:
     """The measure of most studies: a model that cannot learn has a higher loss than one that can,
-    and one whose dropout loses nearly everything is in between."""
+    and so has one whose dropout loses nearly everything."""
     task = GrammarTask(laboratory)
     task.steps = 20
     learned, still, lost = (
         task.losses(settings)[0]
         for settings in ([], ["training.optimizer.rate=1e-9"], ["model.dropout=0.9"])
     )
-    assert learned < lost - 0.05 < still - 0.1
+    assert learned < min(still, lost) - 0.1
 
 
 def test_any_number_of_heads_has_the_same_cost() -> None:
