@@ -110,6 +110,16 @@ def _swapped_portions(training: Reread, profile: Profile) -> list[str]:
     ]
 
 
+def _parts(data: CheckedData, config: Config) -> tuple[Parts, list[str]]:
+    """What to train on and what to validate on, and what to say about the data."""
+    if data.validation is None:
+        parts, note = _hold_out(data.training, config)
+        return parts, [*data.notes, note]
+    where = {"train": data.training.where, "valid": data.validation.where}
+    parts = Parts(data.training.weighted, data.validation.__iter__, False, where)
+    return parts, list(data.notes)
+
+
 def prepare(
     run: Run,
     data: Optional[CheckedData],
@@ -130,13 +140,7 @@ def prepare(
     if known:
         _check_same_data(run, known.get("fingerprint"), data.fingerprint)
     _check_repeatable(run, data, known)
-    notes = list(data.notes)
-    if data.validation is None:
-        parts, note = _hold_out(data.training, run.config)
-        notes.append(note)
-    else:
-        where = {"train": data.training.where, "valid": data.validation.where}
-        parts = Parts(data.training.weighted, data.validation.__iter__, False, where)
+    parts, notes = _parts(data, run.config)
     facts: dict[str, Any] = {"fingerprint": data.fingerprint}
     if not complete:
         for note in notes:
