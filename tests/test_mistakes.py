@@ -538,7 +538,7 @@ def test_files_that_are_not_parallel_are_refused(folder: Path, tmp_path: Path) -
         lambda: regard.score(run, wrong),
         lambda: regard.compare([run, run], wrong),
         lambda: regard.tune_judges(run, ["pair=x:1"], wrong),
-        lambda: regard.ladder(["tiny"], wrong, output=tmp_path / "new"),
+        lambda: regard.ladder(["tiny"], wrong, output=tmp_path / "new", steps=1),
         lambda: regard.distill(run, wrong, output=tmp_path / "new"),
     ]
     for call in calls:

@@ -103,7 +103,7 @@ def test_runs_that_are_not_related_are_averaged_with_a_note(
     [
         (["model.heads=1"], "differ in model.heads"),
         (["model.width=32", "model.inner=8"], "differ in model.inner and model.width"),
-        (["tokenizer.vocabulary=10"], "another tokenizer"),
+        (["tokenizer.vocabulary=10"], "a different tokenizer"),
     ],
 )
 def test_what_has_no_average_is_refused(
