@@ -85,7 +85,7 @@ Try next:
   {regard} look {run} "The animal didn't cross the street because it was too wide." --open
   {regard} info {run}
 Your own files, one sentence per line:
-  {regard} train tiny --source train.en --target train.de --run runs/mine --minutes 30
+  {regard} train multi30k --source train.en --target train.de --run runs/mine --minutes 15
   {regard} translate runs/mine --input new.en --output new.de
 """
 
