@@ -147,6 +147,14 @@ def test_validation_and_test_files_have_sections_of_their_own_in_the_help(
     assert "--test-source FILE" in test
 
 
+@pytest.mark.parametrize("verb", ["doctor", "export"])
+def test_a_verb_without_scores_says_nothing_of_bleu(
+    verb: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main([verb, "--help"]) == 0
+    assert "BLEU" not in capsys.readouterr().out
+
+
 def test_every_help_fits_its_line(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["--help"]) == 0
     listed = capsys.readouterr().out.split("Commands:")[1]

@@ -16,7 +16,7 @@ from regard.cli.options import (
     Source,
     SourceLanguage,
     Target,
-    TargetLanguage,
+    TargetTag,
     TestColumns,
     TestPairs,
     TestSource,
@@ -48,7 +48,7 @@ def doctor(
     test_pairs: TestPairs = None,
     test_columns: TestColumns = None,
     source_language: SourceLanguage = None,
-    target_language: TargetLanguage = None,
+    target_language: TargetTag = None,
     recipe: Annotated[
         Optional[str],
         typer.Option(

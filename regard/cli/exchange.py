@@ -7,7 +7,7 @@ from typing import Annotated, Optional, cast
 
 import typer
 
-from regard.cli.options import Int8, RunFolder, SourceLanguage, TargetLanguage, say
+from regard.cli.options import Int8, RunFolder, SourceLanguage, TargetLanguage, TargetTag, say
 from regard.errors import UsageError
 
 
@@ -22,7 +22,7 @@ def export(
         typer.Option(help="File of sentences to compare on, instead of the validation data."),
     ] = None,
     source_language: SourceLanguage = None,
-    target_language: TargetLanguage = None,
+    target_language: TargetTag = None,
     int8: Int8 = False,
 ) -> None:
     """Convert a run for another tool, and check the result.

@@ -189,6 +189,10 @@ TargetLanguage = Annotated[
     Optional[str],
     typer.Option(metavar="TAG", help="Target language; it decides how BLEU tokenizes the text."),
 ]
+TargetTag = Annotated[
+    Optional[str],
+    typer.Option(metavar="TAG", help="Target language: a tag such as de or pt-BR."),
+]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 HeadNames = Annotated[
     Optional[str],
