@@ -27,7 +27,7 @@ RENAMED = {
 
 REMOVED = {
     "agreement": "R-Drop was removed because it did not improve any result",
-    "scored": "greedy search leaves probabilities out by itself",
+    "scored": "greedy search skips the probabilities without it",
 }
 """Settings of earlier versions that are gone, and why."""
 

@@ -50,7 +50,7 @@ class BatchSettings(Settings):
         default=4096,
         gt=0,
         le=1_000_000_000,
-        description="Rows times the longest row of a batch, padding included.",
+        description="Maximum size of a batch: its rows times the longest of them.",
     )
     max_length: int = Field(
         default=256,

@@ -44,7 +44,7 @@ class TokenizerSettings(Settings):
         default=None, description="How target lines are segmented; null: like source lines."
     )
     vocabulary: int = Field(
-        default=8000, gt=RESERVED, le=MAX_COUNT, description="Largest number of pieces."
+        default=8000, gt=RESERVED, le=MAX_COUNT, description="Maximum number of pieces."
     )
     joint: bool = Field(default=True, description="One vocabulary for source and target.")
     marker: str = Field(

@@ -58,7 +58,10 @@ class ConvolutionalConfig(EncoderDecoderFamily):
         default="learned", description="How positions are encoded."
     )
     max_length: int = Field(
-        default=1024, ge=2, le=MAX_COUNT, description="Most positions, for learned positions only."
+        default=1024,
+        ge=2,
+        le=MAX_COUNT,
+        description="Maximum number of positions; for learned positions only.",
     )
     dropout: float = Field(default=0.2, ge=0, lt=1, description="Dropout probability.")
 

@@ -48,7 +48,7 @@ class EnsembleConfig(Family):
     members: int = Field(default=2, ge=2, le=16, description="Number of models.")
     member: Annotated[Member, Field(discriminator="kind")] = Field(
         default=TransformerConfig(),
-        description="The model that each of them is, with the settings of its kind.",
+        description="The model that every member is; each kind has settings of its own.",
     )
 
     @property

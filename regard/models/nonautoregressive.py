@@ -59,7 +59,10 @@ class NonAutoregressiveConfig(BlockConfig, Family):
     tying: Tying = Field(default="all", description=TYING)
     smoothing: float = Field(default=0.1, ge=0, lt=1, description="Label smoothing.")
     max_fertility: int = Field(
-        default=8, ge=1, le=100, description="The most target tokens from one source token."
+        default=8,
+        ge=1,
+        le=100,
+        description="Maximum number of target tokens from one source token.",
     )
     fertility_weight: float = Field(
         default=1.0,
@@ -68,7 +71,7 @@ class NonAutoregressiveConfig(BlockConfig, Family):
         description="Weight of the fertilities' loss; the tokens' loss has 1.",
     )
     remove_repeats: bool = Field(
-        default=False, description="Write a token only once where it follows itself."
+        default=False, description="Remove immediate repetitions of a token."
     )
 
     @model_validator(mode="after")

@@ -102,7 +102,8 @@ class BlockConfig(Settings):
         default=1024,
         ge=2,
         le=MAX_COUNT,
-        description="Most positions, for learned positions and the linformer mixer only.",
+        description="Maximum number of positions; for learned positions and the linformer mixer "
+        "only.",
     )
     max_distance: int = Field(
         default=16,

@@ -44,7 +44,7 @@ class Search(Settings, ABC):
 
     best: int = Field(default=1, le=1_024, ge=1, description="Size of the n-best list.")
     max_length_ratio: float = Field(
-        default=2.0, gt=0, le=1000, description="Most target pieces per source piece."
+        default=2.0, gt=0, le=1000, description="Maximum number of target pieces per source piece."
     )
     max_length_extra: int = Field(
         default=20,
