@@ -265,7 +265,8 @@ STUDY = Study(
     "sentence. Then models trained for different times are scored by BLEU and by the share of "
     "sentences that they translate exactly.",
     change="Add a change to CORRECT or WRONG: a function that changes a sentence of the grammar "
-    "and says whether it could. `regard score --metric chrf` scores your own files.",
+    "and says whether it could. `regard evaluate` scores your own run by BLEU, chrF and TER; "
+    "--reference adds references.",
     meaning="Trust BLEU to compare checkpoints of one model, or similar models on the same "
     "references. Do not conclude from it that a translation is right: a lost negation costs less "
     "than a free word order. Use several references if you have them, and read the outputs.",

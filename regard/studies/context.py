@@ -163,8 +163,8 @@ STUDY = Study(
     "with each are encoded. For the embedding and after each layer: the cosine of two "
     "occurrences, and how often a linear probe (ridge regression, five folds) tells the meaning "
     "of an occurrence that it was not trained on.",
-    change="Add a spelling to SPELLINGS; `regard vectors` writes the representations of your own "
-    "run.",
+    change="Add a spelling to SPELLINGS; vectors(laboratory, run, occurrences) gives the "
+    "representations in any run.",
     meaning="Take vectors of words from a layer of the encoder, not from the embedding, if their "
     "meaning in the sentence matters. What is told apart is what the task needs: here, what "
     "German says.",

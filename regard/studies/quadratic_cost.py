@@ -184,8 +184,8 @@ STUDY = Study(
     change="MixerSizes(neighbourhood=...) and the other sizes move the crossings; `make "
     "bench-mixers` measures seconds and memory at the sizes of a real model.",
     meaning="For sentences keep full attention: it is exact and the fused kernel is fast. Beyond "
-    "the crossing (hundreds to thousands of positions) set model.mixers=window, bigbird, "
-    "linformer or linear, and check the score: all of them see less.",
+    'the crossing (hundreds to thousands of positions) set model.mixers to ["window"], '
+    '["bigbird"], ["linformer"] or ["linear"], and check the score: all of them see less.',
     measure=measure,
     timed=True,
 )
