@@ -2,7 +2,7 @@
 
 const STREAM_MIN_CHARACTERS = 400;
 const ALTERNATIVES = 3;
-const UNREACHABLE = "The server cannot be reached: check that it is running, then type on.";
+const UNREACHABLE = "The server cannot be reached: check that it is running, then continue typing.";
 
 class Refused extends Error {}
 
