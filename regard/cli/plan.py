@@ -61,7 +61,7 @@ def plan(
         Optional[float],
         typer.Option(
             min=2,
-            max=1e6,
+            max=1_000_000,
             help="Without a sample: average number of tokens per source line.",
             show_default="30",
         ),
@@ -69,7 +69,7 @@ def plan(
     target_tokens: Annotated[
         Optional[float],
         typer.Option(
-            min=2, max=1e6, help="The same for target lines.", show_default="--source-tokens"
+            min=2, max=1_000_000, help="The same for target lines.", show_default="--source-tokens"
         ),
     ] = None,
     steps: Annotated[Optional[int], typer.Option(min=1, help="Budget in steps (updates).")] = None,
