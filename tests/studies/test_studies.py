@@ -4,17 +4,13 @@ study has what its page shows."""
 from __future__ import annotations
 
 import os
-import re
 import shutil
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
-import typer
 
 import regard
-from regard.cli import app
 from regard.drawing.charts import Bars, Lines, Map
 from regard.errors import RegardError, UsageError
 from regard.studies import NAMES, series
@@ -261,13 +257,3 @@ def test_every_study_says_what_its_page_shows(name: str) -> None:
     assert all(len(text) > 3 for text in texts)
     assert study.claim.endswith(".")
     assert study.meaning.endswith(".")
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_the_commands_that_a_study_names_exist(name: str) -> None:
-    verbs: dict[str, Any] = typer.main.get_command(app).commands  # type: ignore[attr-defined]
-    study = series.find_study(name)
-    for text in (study.method, study.change, study.meaning):
-        for verb, rest in re.findall(r"regard ([a-z]+)(.*?)(?:\. |[;`]|$)", text):
-            known = {option for each in verbs[verb].params for option in each.opts}
-            assert set(re.findall(r"--[a-z][a-z0-9-]*", rest)) <= known
