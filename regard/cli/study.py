@@ -50,6 +50,7 @@ def study(
     """
     from regard.studies import NAMES
     from regard.studies.series import Series, find_study, run_studies
+    from regard.studies.site import caution
     from regard.studies.table import markdown as table
 
     refuse("with --list", {"--all": every and listed, "--quick": quick and listed})
@@ -68,4 +69,6 @@ def study(
     results = run_studies(chosen, output, quick, numbers, say)
     for name, result in results.items():
         typer.echo(f"{name}: {result.finding}")
+    if said := caution(result.facts for result in results.values()):
+        say(said)
     say(f"The pages are in {output}: open {output / 'index.html'}.")

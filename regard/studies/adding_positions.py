@@ -8,6 +8,7 @@ from typing import cast
 import torch
 from torch import Tensor
 
+from regard.data.batch import EOS
 from regard.drawing.charts import Bars
 from regard.models.base import EncoderDecoder
 from regard.models.transformer import TransformerEncoder
@@ -121,9 +122,10 @@ class Weights:
         self.spread, self.random_spread, self.position_spread = (
             100 * dimensions(each) / words.shape[1] for each in (words, random, positions)
         )
-        self.shares, self.moved = _of_terms([scores(encoder, ids) for ids in sources])
+        lines = [[*ids, EOS] for ids in sources]  # as in training
+        self.shares, self.moved = _of_terms([scores(encoder, ids) for ids in lines])
         start = cast(TransformerEncoder, cast(EncoderDecoder, build_model(run).eval()).encoder)
-        _, self.moved_at_first = _of_terms([scores(start, ids) for ids in sources])
+        _, self.moved_at_first = _of_terms([scores(start, ids) for ids in lines])
 
 
 OVERLAP, OVERLAP_BY_CHANCE = "overlap of words and positions", "overlap of random vectors"
@@ -267,8 +269,8 @@ STUDY = Study(
     change="--set model.position=concatenated trains such a model; overlap(words, positions) "
     "compares any two sets of vectors, and scores(encoder, ids) gives the terms of any encoder "
     "with pre-norm and added positions.",
-    meaning="Add positions: columns that are kept for positions are lost to words. But do not "
-    "think of the two as separate parts of a vector: read the checks before you explain a head by "
-    "one of the four terms.",
+    meaning="Adding is simple, but do not count on it to be free: compare the losses above, and "
+    "measure both on your own data. Nor think of words and positions as separate parts of a "
+    "vector: read the checks before you explain a head by one of the four terms.",
     measure=measure,
 )

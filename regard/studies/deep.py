@@ -1,6 +1,8 @@
-"""Deep feed-forward stacks: their gradients vanish too, and residual connections cure it."""
+"""Deep feed-forward stacks: their gradients vanish too, and what residual connections cure."""
 
 from __future__ import annotations
+
+from collections.abc import Mapping
 
 import torch
 from torch import Tensor, nn
@@ -8,17 +10,21 @@ from torch import Tensor, nn
 from regard.drawing.charts import Lines
 from regard.nn.blocks import BlockConfig, SelfLayer
 from regard.nn.mixers.context import FullSequence
-from regard.studies.base import Finding, Study, above, below, mean
+from regard.studies.base import Check, Finding, Number, Study, above, below, mean
 from regard.studies.laboratory import Laboratory
 
 DEPTHS = (1, 2, 4, 8, 16, 32, 64)
 WIDTH = 32
 VARIANTS = {
     "plain": BlockConfig(width=WIDTH, inner=WIDTH, residual=False, normalisation="none", dropout=0),
+    "layer norm": BlockConfig(width=WIDTH, inner=WIDTH, residual=False, norm="pre", dropout=0),
     "residual": BlockConfig(width=WIDTH, inner=WIDTH, normalisation="none", dropout=0),
     "residual, layer norm": BlockConfig(width=WIDTH, inner=WIDTH, norm="pre", dropout=0),
 }
+"""With each of the two alone, so that what both do is not put down to one of them."""
 DRAWS = 10
+KEPT, EXPLODED = 0.1, 10.0
+"""A gradient is kept if its norm at the input is between these multiples of that at the output."""
 
 
 class Stack(nn.Module):
@@ -77,24 +83,18 @@ def measure(laboratory: Laboratory) -> Finding:
         name: mean([loss_after(config, 16, seed, steps) for seed in laboratory.seeds])
         for name, config in VARIANTS.items()
     }
-    plain = ratios["plain"][deepest]
+    plain, residual, both = (
+        ratios[name][deepest] for name in ("plain", "residual", "residual, layer norm")
+    )
     return Finding(
         f"Through {deepest} plain layers the gradient shrinks to {plain.value:.0e} of its norm; "
-        f"with residual connections and layer norm it is "
-        f"{ratios['residual, layer norm'][deepest].value:.1f} times as large as at the output.",
+        f"with residual connections it is {residual.value:,.0f} times as large as at the output, "
+        f"and {both.value:.1f} times with layer norm as well.",
         {
             **{f"gradient, {name}, {deepest} layers": r[deepest] for name, r in ratios.items()},
             **{f"loss left, {name}, 16 layers": number for name, number in learned.items()},
         },
-        (
-            below("plain stacks lose the gradient", plain, 1e-3),
-            above("residual connections keep it", ratios["residual, layer norm"][deepest], 0.1),
-            below(
-                "deep residual stacks learn better",
-                learned["residual, layer norm"],
-                learned["plain"],
-            ),
-        ),
+        _checks({name: each[deepest] for name, each in ratios.items()}, learned),
         (
             Lines(
                 "Norm of the gradient at the input, relative to the output",
@@ -109,6 +109,28 @@ def measure(laboratory: Laboratory) -> Finding:
     )
 
 
+def _checks(gradients: Mapping[str, Number], learned: Mapping[str, Number]) -> tuple[Check, ...]:
+    """Of the gradients of the deepest stacks, and of what is left of the loss."""
+    residual, both = "residual", "residual, layer norm"
+    return (
+        below("plain stacks lose the gradient", gradients["plain"], 1e-3),
+        above("residual connections keep it", gradients[residual], KEPT),
+        below("and do not make it explode", gradients[residual], EXPLODED),
+        above("with layer norm they keep it too", gradients[both], KEPT),
+        below("and do not make it explode then", gradients[both], EXPLODED),
+        below(
+            "residual connections by themselves make deep stacks learn better",
+            learned[residual],
+            learned["plain"],
+        ),
+        below(
+            "those with layer norm learn better with residual connections",
+            learned[both],
+            learned["layer norm"],
+        ),
+    )
+
+
 STUDY = Study(
     title="Deep stacks vanish too",
     claim="Vanishing gradients are not limited to recurrence: a deep feed-forward stack loses its "
@@ -116,12 +138,15 @@ STUDY = Study(
     formula="d x_L / d x_0 = product of J_l without, and product of (I + J_l) with residual "
     "connections",
     method="Stacks of 1 to 64 feed-forward layers of the Transformer, width 32, at their random "
-    "start: norm of the gradient at the input relative to the output. Then stacks of 16 layers "
-    "learn a small regression with Adam, and what is left of the loss is compared.",
+    "start, with residual connections, with layer norm, with both and with neither: norm of the "
+    "gradient at the input relative to the output. It is kept if it is between a tenth and ten "
+    "times as large. Then stacks of 16 layers learn a small regression with Adam, and what is left "
+    "of the loss is compared.",
     change="gradient_ratio(config, depth, seed) takes any BlockConfig; in a Transformer, "
     "--set model.residual=false removes the connections.",
-    meaning="Past a few layers, never go without residual connections; with pre-norm the sum of "
-    "all layers reaches the output directly, which is why deep pre-norm models train without a "
-    "careful warm-up.",
+    meaning="Past a few layers, never go without residual connections, nor without normalisation: "
+    "connections alone add up, so that gradients grow with every layer instead of vanishing. With "
+    "pre-norm the sum of all layers reaches the output directly, which is why deep pre-norm models "
+    "train without a careful warm-up.",
     measure=measure,
 )

@@ -39,10 +39,10 @@ def untrained(cell: CellKind, attention: AttentionTiming, seed: int) -> EncoderD
 
 
 def norms(model: EncoderDecoder, sources: list[list[int]], targets: list[list[int]]) -> Tensor:
-    """The mean norm of d log p(y_1) / d x_j for each source position j, (S,).
+    """The mean norm of d log p(y_1) / d x_j for each word j of sources of one length S, (S,).
 
-    The first target word is the one that comes right after the source was read, so between it and
-    x_j are S - j steps of the encoder, whatever the decoder does.
+    The first target word is the one that comes right after the source and its end were read, so
+    between it and x_j are S - j + 1 steps of the encoder, whatever the decoder does.
     """
     entered: list[Tensor] = []
 
@@ -51,7 +51,7 @@ def norms(model: EncoderDecoder, sources: list[list[int]], targets: list[list[in
         entered.append(output)
 
     tables = [module for module in model.encoder.modules() if isinstance(module, nn.Embedding)]
-    batch = Batch(Padded.of(sources), Padded.of_rows([Row(ids) for ids in targets]))
+    batch = Batch(*(Padded.of_rows([Row(ids) for ids in side]) for side in (sources, targets)))
     handle = tables[0].register_forward_hook(keep)
     try:
         hidden, state = model.read(batch)
@@ -59,9 +59,9 @@ def norms(model: EncoderDecoder, sources: list[list[int]], targets: list[list[in
         handle.remove()
     logs = model.output.scores(hidden[:, :1], state).log_softmax(dim=-1)[:, 0]  # (B, V)
     logs.gather(1, batch.target.values[:, :1]).sum().backward()
-    grad = entered[0].grad  # (B, S, D); the first table is read by the encoder first
+    grad = entered[0].grad  # (B, S + 1, D); the first table is read by the encoder first
     assert grad is not None
-    return grad.norm(dim=-1).mean(dim=0)
+    return grad[:, :-1].norm(dim=-1).mean(dim=0)
 
 
 def kept(model: EncoderDecoder, distance: int, seed: int) -> float:

@@ -52,7 +52,8 @@ STUDY = Study(
     "side of each word of the corpus its head is, with either kind of network.",
     change="--set model.inner=0 removes it; the recipes tagger and tagger_conv differ in the "
     "kernel.",
-    meaning="Two thirds of a Transformer's weights are in its feed-forward networks, for a "
-    "reason. For tagging, try the convolution when words are short of context.",
+    meaning="In the usual sizes the feed-forward network has two thirds of the weights of an "
+    "encoder layer, for a reason. For tagging, try the convolution when words are short of "
+    "context.",
     measure=measure,
 )

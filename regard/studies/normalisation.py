@@ -59,7 +59,7 @@ def measure(laboratory: Laboratory) -> Finding:
             ),
             above("small batches make the difference larger", small, large),
             above("with batch norm a row depends on the others", alone["batch norm"], 0.01),
-            found.lower("any normalisation is better than none", "layer norm", "none"),
+            found.lower("layer norm is better than none", "layer norm", "none"),
         ),
         (found.chart("Validation loss by normalisation"),),
     )

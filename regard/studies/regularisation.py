@@ -43,7 +43,8 @@ STUDY = Study(
     "smoothing.",
     change="--set model.dropout=0.3 --set model.smoothing=0.1; `pairs` here is the size of "
     "the corpus.",
-    meaning="Both pay where a model has seen its data many times, and cost something before. Judge "
-    "label smoothing by translations, not by the loss alone.",
+    meaning="Where a model sees its data many times, expect both to keep the validation loss from "
+    "rising; whether translations gain is another question, so count them. Judge label smoothing "
+    "by translations, not by the loss alone.",
     measure=measure,
 )

@@ -65,7 +65,7 @@ def measure(laboratory: Laboratory) -> Finding:
         },
         (
             below("unscaled, wide heads saturate", entropy[False, wide], entropy[True, wide]),
-            below("their gradient is lost", gradient[False, wide], gradient[True, wide]),
+            below("their gradient is smaller", gradient[False, wide], gradient[True, wide]),
             above("narrow heads need no scaling", entropy[False, narrow], 0.5),
             above("training with wide heads suffers", cost["heads of width 64"], 0.0),
             below("training with narrow heads does not", cost["heads of width 8"], 5.0),
@@ -99,7 +99,7 @@ def _cost_in_training(laboratory: Laboratory) -> dict[str, Number]:
 STUDY = Study(
     title="Softmax saturates without 1/sqrt(d)",
     claim="If the products of queries and keys are not divided by the square root of their width, "
-    "softmax is nearly one-hot for wide heads and passes almost no gradient; narrow heads hardly "
+    "softmax is nearly one-hot for wide heads and passes a smaller gradient; narrow heads hardly "
     "need it.",
     formula="softmax(Q K' / sqrt(d)) V, since q · k has variance d if the entries of q and k are "
     "independent with variance 1",

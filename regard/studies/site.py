@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from html import escape
 from importlib.resources import files
 from pathlib import Path
-from typing import Optional
+from typing import Any, Optional
 
 from regard.drawing.charts import draw
 from regard.drawing.document import document
@@ -52,9 +52,10 @@ def write_index(folder: Path, results: Mapping[str, tuple[Study, Result]], total
     counts = ", ".join(f"{_badge(each)} {verdicts[each]}" for each in VERDICTS)
     body = (
         f"<h1>Claims about sequence models, measured</h1><p>{count}, each measured on this "
-        "machine by <code>regard study</code>. A verdict follows from checks against 95 % "
+        "machine by <code>regard study</code>. The claims are those of lecture notes, in our own "
+        "words. A verdict follows from checks against 95 % "
         "confidence intervals; open a study for its numbers, its figure and how to change it.</p>"
-        f"<p>{counts}</p>"
+        f"<p>{counts}</p>{_caution(result for _, result in results.values())}"
         "<table><thead><tr><th>study</th><th>claim</th><th>measured</th><th>verdict</th>"
         f"<th>figure</th></tr></thead><tbody>{rows}</tbody></table>"
     )
@@ -109,7 +110,7 @@ def _study(study: Study, result: Result, figure: Optional[Path]) -> str:
         f'<p><a href="index.html">All studies</a></p><h1>{escape(study.title)}</h1>',
         f'<p class="claim">{_text(study.claim)}</p>',
         f'<p class="finding">{_badge(finding.verdict)} {_confidence(finding)}<br>'
-        f"{_text(finding.headline)}</p>",
+        f"{_text(finding.headline)}</p>{_caution([result])}",
         picture,
         f'<h2>The formula</h2><p class="formula">{formula(study.formula)}</p>',
         f"<h2>The measurement</h2><p>{_text(study.method)}</p>",
@@ -120,6 +121,21 @@ def _study(study: Study, result: Result, figure: Optional[Path]) -> str:
         f"<footer>{escape(_circumstances(result))}</footer>",
     ]
     return "".join(parts)
+
+
+def caution(facts: Iterable[Mapping[str, Any]]) -> str:
+    """Why verdicts with these facts mean little, if they do: intervals need several seeds."""
+    given = list(facts)
+    if any(each["quick"] for each in given):
+        return "The quick form shows how a study works: its verdicts mean nothing."
+    if any(len(each["seeds"]) == 1 for each in given):
+        return "One seed gives no intervals over seeds, so checks that need them mean little."
+    return ""
+
+
+def _caution(results: Iterable[Result]) -> str:
+    said = caution(result.facts for result in results)
+    return f'<p class="caution">{escape(said)}</p>' if said else ""
 
 
 def _text(text: str) -> str:

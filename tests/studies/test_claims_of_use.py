@@ -2,12 +2,26 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+from types import SimpleNamespace
+
 import pytest
 import torch
 
+from regard.config import override
+from regard.corpora import grammar
+from regard.data.batch import Batch, Padded, Row
+from regard.data.tokenizer import Words
+from regard.models.base import EncoderDecoder
 from regard.nn.mixers import MixerSizes
+from regard.recipes import find_recipe
+from regard.search.beam import Beam
 from regard.studies import additive_self_attention, bleu, channel, context, memory, quadratic_cost
 from regard.studies import subwords as words
+from regard.studies.grammar_task import GrammarTask
+from regard.studies.laboratory import Laboratory
+from regard.studies.tagging_task import TaggingTask, tags
+from regard.studies.vanishing import set_forget_gates
 
 
 def test_a_window_as_wide_as_the_line_is_quadratic_again() -> None:
@@ -63,6 +77,77 @@ def test_the_product_needs_both_factors() -> None:
 def test_memory_is_as_long_as_what_is_copied() -> None:
     assert memory.remembered(["a b c"], ["a b d"]) == pytest.approx(200 / 3)
     assert memory.span([(3, 99.0), (6, 91.0), (9, 20.0), (12, 95.0)]) == 6
+
+
+def test_with_closed_forget_gates_an_lstm_copies_hardly_anything() -> None:
+    """It has learned to copy three symbols: closed, only the input of the last step is left."""
+    recipe, settings = memory.FAMILIES["LSTM"]
+    config = override(find_recipe(recipe), [*memory.COMMON, *settings, "model.width=32"])
+    first, size = 4, 4 + len(memory.SYMBOLS)
+    torch.manual_seed(1)
+    model = config.model.build(size, size)
+    assert isinstance(model, EncoderDecoder)
+
+    def rows(lines: list[str]) -> Padded:
+        ids = [[first + memory.SYMBOLS.index(each) for each in line.split()] for line in lines]
+        return Padded.of_rows(list(map(Row, ids)))
+
+    optimizer = torch.optim.Adam(model.parameters(), lr=1e-2)
+    for step in range(150):
+        given = rows(memory.lines(64, 3, 3, f"train {step}"))
+        loss = model(Batch(given, given))
+        optimizer.zero_grad()
+        (loss.total / loss.tokens).backward()
+        optimizer.step()
+
+    def copied() -> float:
+        lines = memory.lines(50, 3, 3, "test")
+        found = model.eval().generate(rows(lines), Beam(beam=1))
+        outputs = [
+            " ".join(memory.SYMBOLS[token - first] for token in each[0].tokens if token >= first)
+            for each in found
+        ]
+        return memory.remembered(outputs, lines)
+
+    assert copied() > memory.LEVEL
+    set_forget_gates(model, -10.0)
+    assert copied() < 40
+
+
+def test_tags_say_on_which_side_the_head_is(tmp_path: Path) -> None:
+    links = ((0, 0), (1, 1), (2, 2))
+    example = grammar.Example("a b c", "x y z", links, (2, 0, 2), None)
+    assert tags(example) == ["after", "root", "before"]
+    right: dict[str, str] = {}
+
+    class Answers(Laboratory):
+        def trained(self, *given: object) -> None:  # type: ignore[override]
+            return None
+
+        def predictor(self, run: object, beam: int = 1) -> object:  # type: ignore[override]
+            return lambda lines: [right[line] for line in lines]
+
+    task = TaggingTask(Answers(tmp_path, quick=True, seeds=(1,)))
+    pairs = [line.split("\t") for line in task.files["test"].read_text().splitlines()]
+    right.update((source, target) for source, target in pairs)
+    assert task.accuracies([]) == [100]
+    right.update((source, " ".join("?" for _ in target.split())) for source, target in pairs)
+    assert task.accuracies([]) == [0]
+
+
+def test_only_sentences_that_are_the_reference_are_exact(tmp_path: Path) -> None:
+    class Answers(Laboratory):
+        def predictor(self, run: object, beam: int = 1) -> object:  # type: ignore[override]
+            return lambda sources: [each.target for each in task.test[:15]] + ["?"] * 15
+
+    task = GrammarTask(Answers(tmp_path, quick=True, seeds=(1,)))
+    assert task.score(None) == 50  # type: ignore[arg-type]
+
+
+def test_unknown_words_are_those_that_a_vocabulary_lacks() -> None:
+    run = SimpleNamespace(tokenizers=lambda: SimpleNamespace(target=Words(["ein", "Hund"])))
+    found = words.unknown_words(run, ["ein Hund bellt", "ein Hund"])  # type: ignore[arg-type]
+    assert found == [{"bellt"}, set()]
 
 
 def test_recall_counts_the_wanted_words_only() -> None:

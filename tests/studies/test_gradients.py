@@ -26,6 +26,11 @@ def test_residual_connections_keep_the_gradient_of_a_deep_stack() -> None:
     assert plain < 1e-4 < 0.5 < kept
 
 
+def test_residual_connections_alone_make_the_gradient_grow_with_depth() -> None:
+    ratios = [deep.gradient_ratio(deep.VARIANTS["residual"], depth, 1) for depth in (4, 16)]
+    assert ratios[1] > deep.EXPLODED > ratios[0] > deep.KEPT
+
+
 def test_a_shallow_stack_does_not_vanish() -> None:
     assert deep.gradient_ratio(deep.VARIANTS["plain"], 1, 1) > 0.1
 

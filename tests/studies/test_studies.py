@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 import regard
+from regard.cli.study import study as verb
 from regard.drawing.charts import Bars, Lines, Map
 from regard.errors import RegardError, UsageError
 from regard.studies import NAMES, series
@@ -144,6 +145,27 @@ def test_the_page_and_the_index_show_text_as_text(tmp_path: Path, counted: list[
     index = (tmp_path / "index.html").read_text()
     assert f"1 of {len(NAMES)} studies" in index or len(NAMES) == 1
     assert (tmp_path / "vanishing.svg").exists()
+
+
+@pytest.mark.parametrize(("quick", "seeds"), [(True, (1, 2)), (False, (1,)), (False, (1, 2))])
+def test_a_verdict_that_means_little_says_so(
+    tmp_path: Path, counted: list[int], quick: bool, seeds: tuple[int, ...]
+) -> None:
+    """The quick form has hardly trained, and one seed has no intervals."""
+    series.run_studies(["vanishing"], tmp_path, quick, seeds, print)
+    for name in ("vanishing", "index"):
+        page = (tmp_path / f"{name}.html").read_text()
+        assert ("its verdicts mean nothing" in page) is quick
+        assert ("One seed gives no intervals" in page) is (len(seeds) == 1)
+
+
+def test_the_verb_says_so_too(
+    tmp_path: Path, counted: list[int], capsys: pytest.CaptureFixture[str]
+) -> None:
+    verb(["vanishing"], quick=True, output=tmp_path, seeds=2)
+    assert "its verdicts mean nothing" in capsys.readouterr().err
+    verb(["vanishing"], output=tmp_path, seeds=2)
+    assert "mean" not in capsys.readouterr().err
 
 
 def test_a_notebook_shows_verdict_figure_numbers_and_checks() -> None:

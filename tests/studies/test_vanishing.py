@@ -17,6 +17,11 @@ def test_the_gradient_follows_the_eigenvalue(eigenvalue: float) -> None:
     assert vanishing.decay_of_linear(eigenvalue) == pytest.approx(math.log(eigenvalue), abs=1e-3)
 
 
+def test_of_several_eigenvalues_the_largest_decides() -> None:
+    assert vanishing.decay_of_linear(0.9, 0.6) == pytest.approx(math.log(0.9), abs=1e-3)
+    assert vanishing.decay_of_linear(0.6, 0.9) == pytest.approx(math.log(0.9), abs=1e-3)
+
+
 def test_reach_is_interpolated() -> None:
     assert vanishing.reach([1, 2, 3], [1.0, 0.1, 0.001]) == pytest.approx(2.5)
     assert vanishing.reach([1, 2, 3], [1.0, 0.9, 0.8]) == 3.0
