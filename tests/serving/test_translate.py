@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 import urllib.parse
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -36,6 +37,28 @@ def test_json_form_query_and_multipart_give_the_same(client: Client) -> None:
     assert [(each.status, each.json) for each in answers] == [
         (200, {"translatedText": "CAT BEE ANT"})
     ] * 5
+
+
+@pytest.mark.parametrize(
+    ("body", "text"),
+    [
+        ("q=schläft; 日本 \U0001f600", "schläft; 日本 \U0001f600"),  # as `curl --data` sends it
+        ("q=schl%C3%A4ft%3B+a%2Bb%26c", "schläft; a+b&c"),
+        ("q=100% sure%", "100% sure%"),
+    ],
+)
+def test_a_form_is_utf_8_percent_encoded_or_not(client: Client, body: str, text: str) -> None:
+    sent = f"{body}&source=de&target=de&&empty=".encode()
+    answer = client.ask("POST", "/translate", sent, content_type=FORM)
+    assert (answer.status, answer.json) == (200, {"translatedText": text})
+
+
+def test_a_form_of_many_fields_is_refused_at_once(client: Client) -> None:
+    before = time.process_time()
+    answer = client.ask("POST", "/translate", b"&" * 9_900_000, content_type=FORM)
+    refused = {"error": "Invalid request: the form cannot be read"}
+    assert (answer.status, answer.json) == (400, refused)
+    assert time.process_time() - before < 2  # reading them all takes several times as long
 
 
 def test_an_array_gives_arrays(client: Client) -> None:
