@@ -114,6 +114,23 @@ def test_a_prefix_is_kept_and_continued(client: Client) -> None:
     assert client.translate(["ant"], prefix="DOG").status == 400
 
 
+def test_a_prefix_of_nothing_that_is_translated_changes_nothing(client: Client) -> None:
+    for text in ("...", " \n", "\U0001f600"):
+        answer = client.translate(text, prefix="DOG. CAT", details=True)
+        assert (answer.status, answer.json["translatedText"]) == (200, text)
+
+
+def test_a_prefix_is_not_longer_than_a_translation_can_be(serve: Serve) -> None:
+    client = serve(pieces=8)
+    begun = "DOG ANT BEE CAT FOX"
+    assert client.translate("ant bee", prefix=begun).json["translatedText"].startswith(begun)
+    for path in ("/translate", "/translate_stream"):
+        fields = {"q": "ant bee", "source": "en", "target": "de", "prefix": "DOG " * 500}
+        answer = client.post(path, fields)
+        assert answer.status == 400
+        assert "prefix parameter exceeds " in answer.json["error"]
+
+
 def test_a_stream_gives_the_same_text_in_parts(client: Client) -> None:
     text = "ant bee\ncat dog\n\neel"
     body = json.dumps({"q": text, "source": "en", "target": "de"}).encode()
