@@ -171,20 +171,21 @@ def _asked(direction: Direction, parts: Sentences, prefix: Optional[str]) -> lis
 
 def _chosen(direction: Direction, asked: Asked, prediction: Prediction) -> Sentence:
     """The best candidate that does not loop; if all do, the best one up to its loop."""
-    candidates = _as_begun(direction, asked.prefix or "", prediction.best)
-    fit = [each for each in candidates if not is_looping(each.text, asked.text)]
+    prefix = (asked.prefix or "").strip()
+    candidates = _as_begun(direction, prefix, prediction.best)
+    fit = [each for each in candidates if not is_looping(each.text, asked.text, prefix)]
     if not fit:
         best = candidates[0]
-        return Sentence(asked.text, replace(best, text=without_loop(best.text)))
+        return Sentence(asked.text, replace(best, text=without_loop(best.text, prefix)))
     return Sentence(asked.text, fit[0], tuple(fit[1:]))
 
 
 def _as_begun(
-    direction: Direction, prefix: str, candidates: Sequence[Candidate]
+    direction: Direction, given: str, candidates: Sequence[Candidate]
 ) -> Sequence[Candidate]:
     """The candidates with the prefix exactly as it was given, where the tokenizer spells it
     differently or does not know all of its letters."""
-    tokenizer, given = direction.predictor.tokenizers.target, prefix.strip()
+    tokenizer = direction.predictor.tokenizers.target
     spelled = tokenizer.decode(tokenizer.encode([given])[0]) if given else ""
     if spelled == given:
         return candidates

@@ -114,6 +114,13 @@ def test_a_prefix_is_kept_and_continued(client: Client) -> None:
     assert client.translate(["ant"], prefix="DOG").status == 400
 
 
+@pytest.mark.parametrize("prefix", ["DOG DOG DOG DOG DOG DOG", "DOG " * 9 + "ANT"])
+def test_a_prefix_may_repeat_itself(client: Client, prefix: str) -> None:
+    found = client.translate("ant bee cat", prefix=prefix, alternatives=2).json
+    for text in (found["translatedText"], *found["alternatives"]):
+        assert text.startswith(prefix)
+
+
 def test_a_prefix_of_nothing_that_is_translated_changes_nothing(client: Client) -> None:
     for text in ("...", " \n", "\U0001f600"):
         answer = client.translate(text, prefix="DOG. CAT", details=True)
