@@ -135,9 +135,12 @@ class Service:
         most = allowed.characters or self.limits.characters
         self._check_size(texts, most)
         form = fields.text("format", "text")
-        pair = self.pair(source, target, lambda: _joined(texts, form))
+        self._code(target)
+        if source.lower() != "auto":
+            self._code(source)
         if form not in FORMATS:
             raise RefusedError(HTTPStatus.BAD_REQUEST, f"{form} format is not supported")
+        pair = self.pair(source, target, lambda: _joined(texts, form))
         prefix = fields.text("prefix", "") or None
         if prefix is not None:
             self._check_size(prefix, most)

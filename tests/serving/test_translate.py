@@ -168,6 +168,7 @@ MISSING = "Invalid request: missing {} parameter"
         ({"source": "ZZ"}, "zz is not supported"),
         ({"target": "zz", "format": "xyz"}, "zz is not supported"),
         ({"format": "xyz"}, "xyz format is not supported"),
+        ({"format": "xyz", "source": "de", "target": "en"}, "xyz format is not supported"),
         (
             {"source": "de", "target": "en"},
             "English (en) is not available as a target language from German (de)",
