@@ -16,10 +16,11 @@ from torch import Tensor
 
 from regard.data.batch import EOS, Batch, Padded
 from regard.data.parallel import PathLike
+from regard.data.tokenizers import Tokenizers
 from regard.errors import UsageError
 from regard.files import read_json, write_json
 from regard.interop.conversion import Conversion, require_ctranslate2
-from regard.interop.fitting import RESERVED_IDS, RESERVED_NAMES, check_fits
+from regard.interop.fitting import RESERVED_IDS, RESERVED_NAMES, check_fits, position_count
 from regard.models.base import Model
 from regard.nn.output import Loss
 from regard.predict import BATCH_TOKENS, Predictor
@@ -204,7 +205,7 @@ def load_engine(
             raise UsageError(f"{option} needs --engine torch.")
     translator, sides = load_translator(run, int8, workers, say), run.tokenizers()
     names = id_names(sides.target.size)
-    model = CTranslate2Model(translator, run.config.model.length_limit, id_names(sides.source.size))
+    model = CTranslate2Model(translator, _positions(run, sides), id_names(sides.source.size))
     model.ids = {name: id for id, name in enumerate(names)}
     return Predictor(
         model,
@@ -214,6 +215,14 @@ def load_engine(
         length_limit=run.config.length_limit,
         tags=tags,
     )
+
+
+def _positions(run: Run, sides: Tokenizers) -> Optional[int]:
+    """How many positions a converted model has: a table even of sinusoids ends somewhere."""
+    transformer = check_fits(run.config, sides, "ctranslate2")
+    if transformer.length_limit is None and transformer.position != "shaw":
+        return position_count(run.config)
+    return transformer.length_limit
 
 
 def check_engine(engine: str) -> None:

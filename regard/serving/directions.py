@@ -9,6 +9,8 @@ from functools import partial
 from pathlib import Path
 from typing import NamedTuple, Optional, cast
 
+import torch
+
 from regard.data.languages import Languages
 from regard.data.line import Line
 from regard.errors import RegardError, UsageError
@@ -56,6 +58,18 @@ class Direction:
     def languages(self) -> Languages:
         """What tells the directions of one queue apart: only their own work is batched."""
         return Languages(self.source, self.target)
+
+    @property
+    def target_pieces(self) -> int:
+        """The most of a translation, and so of what it begins with."""
+        return int(self.search.limits(torch.tensor(self.pieces))) - 1
+
+    def begins(self, prefix: str) -> bool:
+        """Whether the translation of a sentence may be so long that it begins with this."""
+        if len(prefix) * 4 < self.target_pieces:
+            return True
+        (row,) = self.predictor.tokenizers.target.encode([prefix])
+        return len(row) <= self.target_pieces
 
     def fits(self, text: str) -> bool:
         """Whether a sentence is short enough to be read in full."""

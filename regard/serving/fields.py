@@ -6,6 +6,7 @@ import json
 from collections.abc import Mapping
 from http import HTTPStatus
 from typing import Any, NamedTuple, NoReturn, Optional, Union
+from urllib.parse import parse_qsl
 
 from starlette.datastructures import UploadFile
 from starlette.exceptions import HTTPException
@@ -86,13 +87,22 @@ async def read_fields(request: Request, limits: Limits) -> Fields:
     if kind == "application/json" or kind.endswith("+json"):
         return Fields(_json(await request.body(), limits.json_depth), True)
     values: dict[str, Any] = {}
-    if kind in ("application/x-www-form-urlencoded", "multipart/form-data"):
-        try:
-            form = await request.form(max_files=1, max_fields=MAX_FIELDS, max_part_size=limits.body)
-        except (HTTPException, MultiPartException, ValueError) as error:  # UnicodeError is one
-            raise invalid("the form cannot be read") from error
-        values.update(form)
+    try:
+        if kind == "application/x-www-form-urlencoded":
+            values.update(_form(await request.body()))
+        elif kind == "multipart/form-data":
+            given = {"max_fields": MAX_FIELDS, "max_part_size": limits.body}
+            values.update(await request.form(max_files=1, **given))
+    except (HTTPException, MultiPartException, ValueError) as error:  # UnicodeError is one
+        raise invalid("the form cannot be read") from error
     return Fields({**values, **request.query_params}, False)
+
+
+def _form(body: bytes) -> dict[str, str]:
+    """The fields of a form. Clients such as `curl --data` send UTF-8 without encoding it, which
+    Starlette would read as Latin-1; and they are counted before any is decoded."""
+    text = body.decode("utf-8", errors="replace")
+    return dict(parse_qsl(text, keep_blank_values=True, max_num_fields=MAX_FIELDS))
 
 
 def _json(body: bytes, depth: int) -> Mapping[str, Any]:

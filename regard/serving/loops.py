@@ -13,9 +13,10 @@ MAX_REPEATS = 3
 _UNITS = re.compile(r"\S+")
 
 
-def is_looping(text: str, source: str) -> bool:
-    """Whether something is repeated more often in a row than allowed, and than in the source."""
-    most = max(MAX_REPEATS, repeats(_units(source)) + 1)
+def is_looping(text: str, source: str, prefix: str = "") -> bool:
+    """Whether something is repeated more often in a row than allowed, than in the source, and than
+    in what the text had to begin with."""
+    most = max(MAX_REPEATS, repeats(_units(source)) + 1, repeats(_units(prefix)))
     return repeats(_units(text)) > most
 
 
@@ -30,8 +31,8 @@ def repeats(units: list[str]) -> int:
     return most
 
 
-def without_loop(text: str) -> str:
-    """The text up to the end of the first loop, which is kept once."""
+def without_loop(text: str, prefix: str = "") -> str:
+    """The text up to the end of the first loop, which is kept once, but all of its prefix."""
     matches = list(_UNITS.finditer(text)) if " " in text else list(re.finditer(r"\S", text))
     units = [match[0] for match in matches]
     for period in range(1, MAX_PERIOD + 1):
@@ -39,7 +40,7 @@ def without_loop(text: str) -> str:
         for index in range(period, len(units)):
             run = run + 1 if units[index] == units[index - period] else 0
             if run >= period * MAX_REPEATS:
-                return text[: matches[index - run + 1].start()].rstrip()
+                return text[: max(matches[index - run + 1].start(), len(prefix))].rstrip()
     return text
 
 

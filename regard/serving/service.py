@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from http import HTTPStatus
 from typing import Any, NamedTuple, Optional, Union
 
+from regard.data.detection import MAX_CHARACTERS
 from regard.data.language_names import name_of
 from regard.serving.detecting import Detected, Detector
 from regard.serving.directions import Direction
@@ -30,6 +31,9 @@ from regard.serving.translating import (
 )
 
 FORMATS = ("text", "html")
+
+MAX_MARKUP = 10 * MAX_CHARACTERS
+"""Characters of markup after which no more is read to find out a language."""
 
 
 class Pair(NamedTuple):
@@ -131,9 +135,12 @@ class Service:
         most = allowed.characters or self.limits.characters
         self._check_size(texts, most)
         form = fields.text("format", "text")
-        pair = self.pair(source, target, lambda: _joined(texts, form))
+        self._code(target)
+        if source.lower() != "auto":
+            self._code(source)
         if form not in FORMATS:
             raise RefusedError(HTTPStatus.BAD_REQUEST, f"{form} format is not supported")
+        pair = self.pair(source, target, lambda: _joined(texts, form))
         prefix = fields.text("prefix", "") or None
         if prefix is not None:
             self._check_size(prefix, most)
@@ -245,9 +252,16 @@ def _texts(found: Sequence[Translation], request: Request) -> dict[str, list[Any
 
 
 def _joined(texts: Union[str, list[str]], form: str) -> str:
-    """What a language is detected from: all texts, without markup."""
+    """What a language is detected from: the beginning of all texts, without markup. Other requests
+    wait meanwhile, so that no more is read than is needed."""
     listed = [texts] if isinstance(texts, str) else texts
-    return "\n".join(map(text_of, listed) if form == "html" else listed)
+    found, size, read = list[str](), 0, 0
+    for text in listed:
+        if size > MAX_CHARACTERS or read > MAX_MARKUP:
+            break
+        found.append(text_of(text) if form == "html" else text)
+        size, read = size + len(found[-1]), read + len(text)
+    return "\n".join(found)
 
 
 def too_long(size: int, limit: int) -> RefusedError:

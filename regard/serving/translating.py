@@ -14,7 +14,7 @@ from regard.metrics.alignment import Links
 from regard.predict import Candidate, Prediction
 from regard.serving.directions import Aligning, Asked, Direction, Translating
 from regard.serving.loops import is_looping, without_loop
-from regard.serving.refusal import too_late
+from regard.serving.refusal import invalid, too_late
 from regard.serving.sentences import Sentences, split
 
 THREAD_MIN_CHARACTERS = 4000
@@ -101,7 +101,7 @@ async def translate(
 ) -> list[Translation]:
     """All sentences of all texts in one go."""
     parts = await _split(direction, texts)
-    asked = [each for one in parts for each in _asked(one, wanted.prefix, direction.target)]
+    asked = [each for one in parts for each in _asked(direction, one, wanted.prefix)]
     futures = direction.queue.submit(_work(direction, wanted), asked, deadline)
     predictions = await results(futures, deadline)
     sentences = [_chosen(direction, *both) for both in zip(asked, predictions, strict=True)]
@@ -124,7 +124,7 @@ async def stream(
     """The translation part by part, as its sentences are done; the first part is ready when this
     returns its first value, so that a refusal comes before it."""
     (parts,) = await _split(direction, [text])
-    asked = _asked(parts, wanted.prefix, direction.target)
+    asked = _asked(direction, parts, wanted.prefix)
     futures = direction.queue.submit(_work(direction, wanted), asked, deadline)
     yield Part(parts.gaps[0])
     try:
@@ -155,33 +155,37 @@ def _work(direction: Direction, wanted: Wanted) -> Translating:
     return Translating(direction, beam, wanted.prefix is not None)
 
 
-def _asked(parts: Sentences, prefix: Optional[str], target: str) -> list[Asked]:
+def _asked(direction: Direction, parts: Sentences, prefix: Optional[str]) -> list[Asked]:
     """Each sentence of the source with the sentence of the prefix at the same index."""
-    if prefix is None:
+    count = len(parts.texts)
+    if prefix is None or count == 0:
         return [Asked(text) for text in parts.texts]
-    begun = split(prefix, target, lambda text: True).texts
-    if len(begun) > len(parts.texts) > 0:
-        begun = (*begun[: len(parts.texts) - 1], " ".join(begun[len(parts.texts) - 1 :]))
-    begun += ("",) * (len(parts.texts) - len(begun))
+    begun = split(prefix, direction.target, lambda text: True).texts
+    if len(begun) > count:
+        begun = (*begun[: count - 1], " ".join(begun[count - 1 :]))
+    if not all(map(direction.begins, begun)):
+        raise invalid(f"prefix parameter exceeds {direction.target_pieces} pieces per sentence")
+    begun += ("",) * (count - len(begun))
     return [Asked(text, begin) for text, begin in zip(parts.texts, begun, strict=True)]
 
 
 def _chosen(direction: Direction, asked: Asked, prediction: Prediction) -> Sentence:
     """The best candidate that does not loop; if all do, the best one up to its loop."""
-    candidates = _as_begun(direction, asked.prefix or "", prediction.best)
-    fit = [each for each in candidates if not is_looping(each.text, asked.text)]
+    prefix = (asked.prefix or "").strip()
+    candidates = _as_begun(direction, prefix, prediction.best)
+    fit = [each for each in candidates if not is_looping(each.text, asked.text, prefix)]
     if not fit:
         best = candidates[0]
-        return Sentence(asked.text, replace(best, text=without_loop(best.text)))
+        return Sentence(asked.text, replace(best, text=without_loop(best.text, prefix)))
     return Sentence(asked.text, fit[0], tuple(fit[1:]))
 
 
 def _as_begun(
-    direction: Direction, prefix: str, candidates: Sequence[Candidate]
+    direction: Direction, given: str, candidates: Sequence[Candidate]
 ) -> Sequence[Candidate]:
     """The candidates with the prefix exactly as it was given, where the tokenizer spells it
     differently or does not know all of its letters."""
-    tokenizer, given = direction.predictor.tokenizers.target, prefix.strip()
+    tokenizer = direction.predictor.tokenizers.target
     spelled = tokenizer.decode(tokenizer.encode([given])[0]) if given else ""
     if spelled == given:
         return candidates

@@ -12,6 +12,7 @@ from toy import train_small, write_corpus
 
 import regard
 from regard.cli import main
+from regard.errors import UsageError
 from regard.interop.engine import converted, load_engine
 from regard.predict import Prediction
 from regard.runs.folder import Run
@@ -78,6 +79,12 @@ def test_a_prefix_and_scores_are_the_same(post: Run, test_lines: list[str]) -> N
     first, second = (list(each.score(pairs)) for each in engines)
     assert [count for _, count in first] == [count for _, count in second]
     assert [total for total, _ in first] == pytest.approx([total for total, _ in second], abs=1e-3)
+
+
+def test_a_prefix_beyond_the_last_position_is_refused(post: Run) -> None:
+    engine = load_engine(post, "ctranslate2", post.config.search.changed(beam=1), say=quiet)
+    with pytest.raises(UsageError, match=r"^The prefix of line 1 has [\d,]+ pieces, and"):
+        list(engine.predict(["ant"], ["ANT " * 5000]))
 
 
 def test_eight_bits_translate_almost_the_same(post: Run, test_lines: list[str]) -> None:

@@ -11,8 +11,10 @@ from clients import Client
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from regard.data.detection import MAX_CHARACTERS
 from regard.predict import Candidate
-from regard.serving.html import read_html, write_html
+from regard.serving import service
+from regard.serving.html import read_html, text_of, write_html
 from regard.serving.markup import Point, Span, transfer
 from regard.serving.refusal import RefusedError
 from regard.serving.sentences import Sentences
@@ -192,3 +194,22 @@ def test_hostile_documents_take_no_time(text: str) -> None:
     with suppress(RefusedError):
         read_html(text * (50_000 // len(text)))
     assert time.process_time() - started < 5
+
+
+@pytest.mark.parametrize("text", ["<p>the ant and the bee</p>", "<br><p>"])
+def test_a_language_is_found_without_reading_everything(
+    monkeypatch: pytest.MonkeyPatch, text: str
+) -> None:
+    """While it is looked for, no other request is served."""
+    read = list[str]()
+
+    def reading(markup: str) -> str:
+        read.append(markup)
+        return text_of(markup)
+
+    monkeypatch.setattr(service, "text_of", reading)
+    texts = [text * (1000 // len(text))] * 100
+    found = service._joined(texts, "html")
+    assert 1 < len(read) < 50
+    everything = "\n".join(map(text_of, texts))
+    assert found[:MAX_CHARACTERS].split() == everything[:MAX_CHARACTERS].split()

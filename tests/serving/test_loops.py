@@ -48,6 +48,14 @@ def test_the_loop_is_kept_once(text: str, kept: str) -> None:
     assert without_loop(text) == kept
 
 
+def test_a_prefix_may_repeat_itself_but_what_follows_may_not() -> None:
+    prefix = "na na na na na"
+    assert not is_looping(f"{prefix} hey", "hey", prefix)
+    assert is_looping(f"{prefix} na na hey", "hey", prefix)
+    assert without_loop(f"{prefix} na na hey", prefix) == prefix
+    assert without_loop("so it is of of of of of", "so it") == "so it is of"
+
+
 def test_the_server_prefers_a_candidate_without_a_loop(
     serve: Serve, monkeypatch: pytest.MonkeyPatch
 ) -> None:

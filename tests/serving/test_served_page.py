@@ -301,6 +301,30 @@ def test_a_key_is_asked_for_where_one_is_needed(browser: Any, serve: Serve, tmp_
     browser.get("about:blank")
 
 
+REFUSED = """
+for (const name of ['localStorage', 'sessionStorage']) {
+  Object.defineProperty(window, name, {get() { throw new DOMException('no', 'SecurityError'); }});
+}
+"""
+
+
+def test_a_browser_that_keeps_nothing_shows_the_page(
+    browser: Any, serve: Serve, tmp_path: Path
+) -> None:
+    (tmp_path / "keys.txt").write_text("secret\n")
+    client = serve(keys=tmp_path / "keys.txt", required=True)
+    added = browser.execute_cdp_cmd("Page.addScriptToEvaluateOnNewDocument", {"source": REFUSED})
+    try:
+        shown = Shown(browser, f"{client.address}/")
+        write(shown, "key", "secret")
+        write(shown, "source", "ant bee")
+        until_translated(shown, "BEE ANT")
+        assert shown.errors() == []
+    finally:
+        browser.execute_cdp_cmd("Page.removeScriptToEvaluateOnNewDocument", added)
+        browser.get("about:blank")
+
+
 DROP = """
 const carried = new DataTransfer();
 carried.items.add(new File([arguments[0]], arguments[1], {type: 'text/plain'}));
@@ -410,8 +434,19 @@ return [...document.querySelectorAll('body *')]
 """
 
 
+LABELS = """
+const lines = (each) => {
+  const range = document.createRange();
+  range.selectNodeContents(each);
+  return range.getClientRects().length;
+};
+return [...document.querySelectorAll('.head label')]
+  .filter((each) => lines(each) > 1).map((each) => each.textContent);
+"""
+
+
 @pytest.mark.parametrize("name", ["light", "dark"])
-@pytest.mark.parametrize("pixels", [1200, 360])
+@pytest.mark.parametrize("pixels", [1200, 320])
 def test_it_can_be_read_on_any_screen(shown: Shown, name: str, pixels: int) -> None:
     with theme(shown.browser, name), width(shown.browser, pixels):
         write(shown, "source", "ant bee cat " + "hen" * 60)
@@ -421,6 +456,7 @@ def test_it_can_be_read_on_any_screen(shown: Shown, name: str, pixels: int) -> N
         shown.all("#history summary")[0].click()
         until(shown, "document.querySelectorAll('#history li').length > 0")
         assert (shown.overflow(), shown.browser.execute_script(WIDE)) == (0, [])
+        assert shown.browser.execute_script(LABELS) == []  # none is broken inside its word
         found = shown.browser.execute_script(CONTRASTS)
         is_dark = luminance(found[0][2]) < 0.1
         assert is_dark == (name == "dark")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 import urllib.parse
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -36,6 +37,28 @@ def test_json_form_query_and_multipart_give_the_same(client: Client) -> None:
     assert [(each.status, each.json) for each in answers] == [
         (200, {"translatedText": "CAT BEE ANT"})
     ] * 5
+
+
+@pytest.mark.parametrize(
+    ("body", "text"),
+    [
+        ("q=schläft; 日本 \U0001f600", "schläft; 日本 \U0001f600"),  # as `curl --data` sends it
+        ("q=schl%C3%A4ft%3B+a%2Bb%26c", "schläft; a+b&c"),
+        ("q=100% sure%", "100% sure%"),
+    ],
+)
+def test_a_form_is_utf_8_percent_encoded_or_not(client: Client, body: str, text: str) -> None:
+    sent = f"{body}&source=de&target=de&&empty=".encode()
+    answer = client.ask("POST", "/translate", sent, content_type=FORM)
+    assert (answer.status, answer.json) == (200, {"translatedText": text})
+
+
+def test_a_form_of_many_fields_is_refused_at_once(client: Client) -> None:
+    before = time.process_time()
+    answer = client.ask("POST", "/translate", b"&" * 9_900_000, content_type=FORM)
+    refused = {"error": "Invalid request: the form cannot be read"}
+    assert (answer.status, answer.json) == (400, refused)
+    assert time.process_time() - before < 2  # reading them all takes several times as long
 
 
 def test_an_array_gives_arrays(client: Client) -> None:
@@ -91,6 +114,30 @@ def test_a_prefix_is_kept_and_continued(client: Client) -> None:
     assert client.translate(["ant"], prefix="DOG").status == 400
 
 
+@pytest.mark.parametrize("prefix", ["DOG DOG DOG DOG DOG DOG", "DOG " * 9 + "ANT"])
+def test_a_prefix_may_repeat_itself(client: Client, prefix: str) -> None:
+    found = client.translate("ant bee cat", prefix=prefix, alternatives=2).json
+    for text in (found["translatedText"], *found["alternatives"]):
+        assert text.startswith(prefix)
+
+
+def test_a_prefix_of_nothing_that_is_translated_changes_nothing(client: Client) -> None:
+    for text in ("...", " \n", "\U0001f600"):
+        answer = client.translate(text, prefix="DOG. CAT", details=True)
+        assert (answer.status, answer.json["translatedText"]) == (200, text)
+
+
+def test_a_prefix_is_not_longer_than_a_translation_can_be(serve: Serve) -> None:
+    client = serve(pieces=8)
+    begun = "DOG ANT BEE CAT FOX"
+    assert client.translate("ant bee", prefix=begun).json["translatedText"].startswith(begun)
+    for path in ("/translate", "/translate_stream"):
+        fields = {"q": "ant bee", "source": "en", "target": "de", "prefix": "DOG " * 500}
+        answer = client.post(path, fields)
+        assert answer.status == 400
+        assert "prefix parameter exceeds " in answer.json["error"]
+
+
 def test_a_stream_gives_the_same_text_in_parts(client: Client) -> None:
     text = "ant bee\ncat dog\n\neel"
     body = json.dumps({"q": text, "source": "en", "target": "de"}).encode()
@@ -121,6 +168,7 @@ MISSING = "Invalid request: missing {} parameter"
         ({"source": "ZZ"}, "zz is not supported"),
         ({"target": "zz", "format": "xyz"}, "zz is not supported"),
         ({"format": "xyz"}, "xyz format is not supported"),
+        ({"format": "xyz", "source": "de", "target": "en"}, "xyz format is not supported"),
         (
             {"source": "de", "target": "en"},
             "English (en) is not available as a target language from German (de)",

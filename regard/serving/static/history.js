@@ -4,17 +4,17 @@ const KEPT = 50;
 const HISTORY = "regard-history";
 
 /* A browser may refuse to keep anything: the page works without. */
-function recall(name, missing) {
+function recall(name, missing, place = "localStorage") {
   try {
-    return JSON.parse(localStorage.getItem(name)) ?? missing;
+    return JSON.parse(window[place].getItem(name)) ?? missing;
   } catch (failure) {
     return missing;
   }
 }
 
-function keep(name, value) {
+function keep(name, value, place = "localStorage") {
   try {
-    localStorage.setItem(name, JSON.stringify(value));
+    window[place].setItem(name, JSON.stringify(value));
   } catch (failure) {
     return;
   }

@@ -3,6 +3,7 @@
 const PAUSE = 250;
 const SETTLED = 1200;
 const CHOICES = "regard-languages";
+const KEY = "regard-key";
 
 class Page {
   constructor(languages, settings) {
@@ -19,7 +20,7 @@ class Page {
     this.settling = null;
     this.asking = new AbortController();
     byId("key-form").hidden = !settings.apiKeys;
-    byId("key").value = sessionStorage.getItem("regard-key") ?? "";
+    byId("key").value = recall(KEY, "", "sessionStorage");
     this.fillSources();
     this.listen();
     this.count();
@@ -49,7 +50,7 @@ class Page {
     byId("swap").addEventListener("click", () => this.swap());
     byId("key-form").addEventListener("submit", (event) => event.preventDefault());
     byId("key").addEventListener("input", () => {
-      sessionStorage.setItem("regard-key", byId("key").value);
+      keep(KEY, byId("key").value, "sessionStorage");
       this.schedule();
     });
     this.source.area.addEventListener("input", () => this.schedule());
