@@ -63,7 +63,7 @@ def test_choices_are_distributions_that_give_the_log_probabilities(
 
 def test_the_loss_is_that_of_the_log_probabilities(model: Model, batch: Batch) -> None:
     loss, logs = model(batch), model.log_probabilities(batch)
-    assert len(loss.nll) == batch.tokens
+    assert len(loss.nll) == loss.tokens == batch.tokens
     close(loss.nll.sum(), -logs.sum())
 
 
