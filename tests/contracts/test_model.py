@@ -185,7 +185,8 @@ def test_one_batch_can_be_overfitted(config: Family, model: Model) -> None:
         loss.total.backward()
         optimizer.step()
     model.eval()
-    assert model(batch).per_token < 0.15  # smoothing allows no less than 0.1
+    nll = model(batch).nll
+    assert nll[nll > 0].mean() < 0.15  # smoothing allows no less than 0.1; EOS may be certain
     found = model.generate(batch.source, Beam(beam=1))
     rows = zip(batch.target.values, batch.target.lengths, strict=True)
     assert [hypotheses[0].tokens for hypotheses in found] == [
