@@ -7,6 +7,7 @@ import fcntl
 import hashlib
 import json
 import os
+import shutil
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -82,10 +83,14 @@ def _is_about(error: OSError, path: Path) -> bool:
 
 
 def clear_strays(folder: Path) -> None:
-    """Remove temporary files that killed processes left behind, in its folders too."""
+    """Remove temporary files and folders that killed processes left behind, in its folders too."""
     for stray in list(folder.rglob(".*.tmp")):
         number = stray.name.split(".")[-2]
-        if not (number.isdecimal() and _is_running(int(number))):
+        if number.isdecimal() and _is_running(int(number)):
+            continue
+        if stray.is_dir():
+            shutil.rmtree(stray, ignore_errors=True)
+        else:
             stray.unlink(missing_ok=True)
 
 

@@ -261,7 +261,8 @@ class _Generation(_Pooled[tuple[Line, Optional[str]], _Request, Prediction]):
             ]
             prefixes = self._prefixes(lines, [prefix for _, prefix in items], first + 1)
         else:  # the lines are what the targets begin with
-            begun = predictor.truncate(predictor.read_targets([line.text for line in lines]))
+            begun = predictor.read_targets([line.text for line in lines], first + 1)
+            begun = predictor.truncate(begun, first + 1)
             sources, prefixes = [None] * len(lines), [row.ids for row in begun]
         self._check_room(prefixes, first)
         return [
@@ -278,7 +279,7 @@ class _Generation(_Pooled[tuple[Line, Optional[str]], _Request, Prediction]):
             for number, (line, text) in enumerate(zip(lines, texts, strict=True), first):
                 begun = Pair(number, line, Line(text or ""))
                 check_target("indices", begun, f"The prefix of line {number}")
-        rows = self._predictor.read_targets([text or "" for text in texts])
+        rows = self._predictor.read_targets([text or "" for text in texts], first)
         return [row.ids for row in rows]
 
     def _check_room(self, prefixes: Sequence[Optional[Sequence[int]]], first: int) -> None:
@@ -374,7 +375,7 @@ class _Attending(_Pooled[Sides, _Rows, Result], Generic[Result]):
         sources, targets = _split(items)
         predictor, limit = self._predictor, self._predictor.length_limit
         read = predictor.read_sources([line.stripped() for line in sources], first + 1)
-        written = predictor.read_targets([line.text.strip() for line in targets])
+        written = predictor.read_targets([line.text.strip() for line in targets], first + 1)
         return [
             _Rows(source.truncated(limit), target.truncated(limit))
             for source, target in zip(read, written, strict=True)

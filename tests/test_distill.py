@@ -153,6 +153,7 @@ def test_wrong_input_is_refused_before_any_work(
     for data, named in (
         (regard.Parallel(source, short), "short ends before line 2"),
         (regard.Parallel(short, source), "short ends before line 2"),
+        (regard.Parallel([source], [short]), f"^{short} ends before line 2 of {source}:"),
         (regard.Parallel(empty), "is empty"),
         (regard.Parallel(pairs=source), "--source"),
         (regard.Parallel(source, trees=source), "does not read"),

@@ -160,6 +160,8 @@ def test_settings_that_do_not_fit_are_refused(folder: Path, tmp_path: Path) -> N
         ("tiny", "training.metric=span_f1", "is not validated by span_f1"),
         ("classifier", "tokenizer.kind=number", "read numbers or pictures go together"),
         ("tagger_rnn", "model.kernel=3", "'kernel' is for cell=attention only"),
+        ("tagger_rnn", "model.activation=gelu", "'activation' is for cell=attention only"),
+        ("tagger_conv", "model.activation=gelu", "a convolution is followed by relu"),
         ("tagger", "model.kernel=2", "set an odd kernel"),
     ):
         with pytest.raises(regard.UsageError, match=sentence):

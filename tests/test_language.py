@@ -378,6 +378,7 @@ SETTINGS = {
     "model.position=rotary model.width=20": "even width of each head",
     "model.cell=lstm model.heads=2": "'heads' is for cell=attention only",
     "model.cell=gru model.position=learned": "'position' is for cell=attention only",
+    "model.cell=lstm model.activation=swish": "'activation' is for cell=attention only",
     "model.cell=cnn": "model.cell",
     "model.tying=all": "model.tying",
     "model.decoder_layers=2": "There is no setting 'model.decoder_layers'",

@@ -15,9 +15,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 from toy import ABLE, parallel, some_lines, train_small, turned, write_corpus
+from untrained import untrained
 
 import regard
+from regard import predict
 from regard.errors import RegardError, UsageError
+from regard.models.labelling import TaggerConfig
 from regard.predict import POOL_MIN_LINES, WINDOW, Predictor
 from regard.processes.pool import ITEMS_AHEAD, worker_map
 from regard.runs.load import load_predictor
@@ -205,3 +208,11 @@ def test_pairs_that_do_not_fit_the_places_of_a_model_are_left_out(tmp_path: Path
     store = run.store("train")
     assert store.skipped > 10
     assert 0 < int(store.source.lengths(np.arange(len(store))).max()) <= 3
+
+
+def test_an_unseen_tag_is_found_by_its_line_in_any_window(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(predict, "ATTENTION_WINDOW", 2)
+    tagger = untrained(TaggerConfig(layers=1, width=8, inner=8, heads=2))
+    pairs = [("ant bee", "ANT BEE"), ("ant", "ANT"), ("cat dog", "CAT unseen")]
+    with pytest.raises(UsageError, match=r"^Line 3 has the tag 'unseen'"):
+        list(tagger.attend(pairs, lambda attention, *sides: None, None))

@@ -243,6 +243,15 @@ def test_what_another_process_is_writing_is_left_alone(run: Path) -> None:
         assert strays(run) == names[:1]
 
 
+def test_a_run_that_was_being_made_inside_another_is_removed(tmp_path: Path) -> None:
+    """Such as an average, when the process that makes it is killed."""
+    unfinished = tmp_path / ".average.99999999.tmp"
+    unfinished.mkdir()
+    (unfinished / ".config.json.99999999.tmp").write_bytes(b"{")
+    with Run.locked(tmp_path):
+        assert strays(tmp_path) == []
+
+
 def test_a_file_is_written_under_a_name_of_its_process(tmp_path: Path) -> None:
     with writing(tmp_path / "file"):
         assert [each.name for each in tmp_path.iterdir()] == [f".file.{os.getpid()}.tmp"]

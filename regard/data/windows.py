@@ -34,7 +34,7 @@ def boundaries(
 def group_by_length(lengths: Sequence[int], tokens: int, groups: int = 1) -> Iterator[list[int]]:
     """Indices of rows that go together, longest first; rows of length 0 are left out.
 
-    There are at least so many groups, if there are as many rows.
+    No group has more rows than it would have if all were divided evenly into so many `groups`.
     """
     order = sorted((i for i, length in enumerate(lengths) if length), key=lambda i: -lengths[i])
     most = -(-len(order) // groups) if groups > 1 else None
@@ -58,7 +58,7 @@ class Work(ABC, Generic[Item, Encoded, Result]):
         """The results of each group, in order."""
 
     def groups(self, items: int) -> int:
-        """The least number of groups for a window of this many items."""
+        """Into how many groups a window of this many items is divided at least, up to rounding."""
         return 1
 
 

@@ -127,7 +127,7 @@ class EntityEncoder(Encoder):
         self.over_slots.record_weights(weights[:, None, None].expand(-1, -1, 2, -1))
         found = (weights[:, None] @ memory)[:, 0]
         answer = _prelu(question + self.of_answer(found), self.answer_slope)
-        return Encoded(self.dropout(answer)[:, None], mask[:, :1])
+        return Encoded(self.dropout(answer)[:, None], source.mask[:, :1])
 
     def _sentences(self, source: Padded) -> tuple[Tensor, Tensor]:
         layout = SentenceLayout.of(source)

@@ -139,7 +139,7 @@ class SentenceLayout:
         lengths = torch.bincount(number, minlength=int(counts.sum()))
         starts = lengths.cumsum(dim=0) - lengths
         position = torch.arange(len(number), device=number.device) - starts[number]
-        longest = int(lengths.max()) if len(lengths) else 0
+        longest = int(lengths.max()) if len(lengths) else 1  # a reader needs a column
         real = torch.arange(longest, device=number.device) < lengths[:, None]
         return SentenceLayout(sentence, number, position, counts, real)
 
@@ -153,7 +153,7 @@ class SentenceLayout:
             count = int((2 * lengths[rows] >= longest).sum())
             found.append((rows[:count], longest))
             rows = rows[count:]
-        return found or [(rows, 0)]
+        return found or [(rows, 1)]
 
     def split(self, ids: Tensor) -> Tensor:
         """ids (B, S) to (N, P), PAD at padding."""

@@ -51,7 +51,7 @@ class Labeller(Model):
         loss = self.output.loss(_fit(encoded.output, length), state, target.values, labels)
         every = loss.nll.new_zeros(labels.shape)
         every[labels] = loss.nll
-        return Loss(loss.total, every[target.mask], loss.tokens)
+        return Loss(loss.total, every[target.mask], batch.tokens)
 
     @torch.inference_mode()
     def log_probabilities(self, batch: Batch) -> Tensor:

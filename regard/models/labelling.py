@@ -16,7 +16,7 @@ from regard.models.base import KIND, LAYERS, NO_TYING, Encoder, Family
 from regard.models.labeller import Labeller
 from regard.models.recurrent import RecurrentConfig, RecurrentEncoder
 from regard.models.transformer import TransformerEncoder
-from regard.nn.blocks import AnyFeedForward, BlockConfig
+from regard.nn.blocks import ATTENTION_ONLY, AnyFeedForward, BlockConfig
 from regard.nn.convolution import ConvolutionalFeedForward
 from regard.nn.embedding import embed
 from regard.nn.mixers import MixerKind, MixerSizes, check_mixers, in_turn
@@ -25,22 +25,6 @@ from regard.nn.pooling import EvenMean, LearnedMean, PoolingKind, average_groups
 from regard.nn.probe import Watched
 from regard.nn.spelling import Spelling
 from regard.nn.state import Encoded
-
-ATTENTION_ONLY = (
-    "inner",
-    "kernel",
-    "heads",
-    "mixers",
-    "mixing",
-    "scale_scores",
-    "normalisation",
-    "norm",
-    "position",
-    "max_length",
-    "max_distance",
-    "scale_embeddings",
-)
-"""Settings that do not apply to a recurrent encoder."""
 
 
 class LabellingConfig(BlockConfig, Family, ABC):
@@ -79,6 +63,8 @@ class LabellingConfig(BlockConfig, Family, ABC):
             raise ValueError("a convolution of even width has no centre: set an odd kernel")
         if self.kernel > 1 and not self.inner:
             raise ValueError("without a feed-forward network there is no kernel: set inner above 0")
+        if self.kernel > 1 and self.activation != "relu":
+            raise ValueError("a convolution is followed by relu: set activation=relu or kernel=1")
         if self.cell == "attention":
             self.check_width()
             check_mixers(self.mixers, self.layers, self.position, causal=False)
@@ -87,9 +73,7 @@ class LabellingConfig(BlockConfig, Family, ABC):
         return self
 
     def _check_recurrent(self) -> None:
-        for name in ATTENTION_ONLY:
-            if getattr(self, name) != type(self).model_fields[name].default:
-                raise ValueError(f"'{name}' is for cell=attention only, not {self.cell}")
+        self.refuse_for_cell((*ATTENTION_ONLY, "mixers", "kernel"), self.cell)
         if self.width % 2 or self.layers > 4:
             raise ValueError("a bidirectional encoder needs an even width and at most 4 layers")
 

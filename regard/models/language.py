@@ -14,7 +14,7 @@ from regard.data.batch import Padded
 from regard.models.base import KIND, Decoder, Encoder, EncoderDecoder, Family
 from regard.models.causal import CausalDecoder, CausalShared, Read
 from regard.nn.attention import KeysValues
-from regard.nn.blocks import BlockConfig, Embedding, SelfLayer
+from regard.nn.blocks import ATTENTION_ONLY, BlockConfig, Embedding, SelfLayer
 from regard.nn.dropout import Dropout
 from regard.nn.embedding import embed
 from regard.nn.mixers import MixerKind, MixerSizes, check_mixers, in_turn
@@ -22,22 +22,6 @@ from regard.nn.output import Projection
 from regard.nn.position import Position
 from regard.nn.recurrent import CellKind, CellState, Stack
 from regard.nn.state import Encoded, State
-
-ATTENTION_ONLY = (
-    "inner",
-    "heads",
-    "mixers",
-    "mixing",
-    "scale_scores",
-    "residual",
-    "normalisation",
-    "norm",
-    "position",
-    "max_length",
-    "max_distance",
-    "scale_embeddings",
-)
-"""Settings that do not apply to a recurrent cell."""
 
 
 class LanguageConfig(BlockConfig, Family):
@@ -63,18 +47,13 @@ class LanguageConfig(BlockConfig, Family):
         if self.cell == "attention":
             self.check_width()
         else:
-            self._check_recurrent()
+            self.refuse_for_cell((*ATTENTION_ONLY, "mixers", "residual"), self.cell)
         check_mixers(self.mixers, self.layers, self.position, causal=True)
         return self
 
     @property
     def reads_source(self) -> bool:
         return False
-
-    def _check_recurrent(self) -> None:
-        for name in ATTENTION_ONLY:
-            if getattr(self, name) != type(self).model_fields[name].default:
-                raise ValueError(f"'{name}' is for cell=attention only, not {self.cell}")
 
     @property
     def length_limit(self) -> Optional[int]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Literal, Optional
 
 import torch
@@ -127,6 +127,12 @@ class BlockConfig(Settings):
         if self.position == "concatenated" and self.width % 4:
             raise ValueError("concatenated positions need a width that is a multiple of 4")
 
+    def refuse_for_cell(self, names: Iterable[str], cell: str) -> None:
+        """Refuse settings that a recurrent cell does not have, unless they have their defaults."""
+        for name in names:
+            if getattr(self, name) != type(self).model_fields[name].default:
+                raise ValueError(f"'{name}' is for cell=attention only, not {cell}")
+
     def embedding(self, tokens: nn.Embedding) -> Embedding:
         position = input_position(self.position, self.width, self.max_length)
         return Embedding(tokens, position, self.dropout, self.token_dropout, self.scale_embeddings)
@@ -168,6 +174,15 @@ class BlockConfig(Settings):
     def last_norm(self) -> nn.Module:
         """After all layers: with pre-norm nothing else has normalised their sum."""
         return build_norm(self.normalisation if self.norm == "pre" else "none", self.width)
+
+
+ATTENTION_ONLY = tuple(
+    name
+    for name in BlockConfig.model_fields
+    if name not in ("width", "residual", "dropout", "token_dropout")
+)
+"""Settings that no recurrent cell has; whether there are residual connections depends on the
+family."""
 
 
 class Residual(nn.Module, ABC):

@@ -25,11 +25,7 @@ class Loss:
 
     total: Tensor  # what training minimises, label smoothing included
     nll: Tensor  # (N,) -log p of each target token, for perplexity; no gradient
-    tokens: int  # that were predicted
-
-    @property
-    def per_token(self) -> float:
-        return float(self.nll.sum()) / max(self.tokens, 1)
+    tokens: int  # N, EOS included
 
 
 class Output(nn.Module, ABC):

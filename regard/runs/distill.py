@@ -107,20 +107,19 @@ def _lines(data: Parallel, kinds: Kinds) -> Iterable[Line]:
 def _check(data: Parallel, kinds: Kinds) -> str:
     """Read everything once, to find errors before the work begins; return the hash of the text."""
     digest = hashlib.sha256()
-    targets = read_plain(paths_of(data.target)[0]) if data.target is not None else None
+    (source,), given = paths_of(data.source), paths_of(data.target)
+    targets = read_plain(given[0]) if given else None
     number = 0
     for number, (line, target) in enumerate(zip_longest(_lines(data, kinds), targets or ()), 1):
         if line is None or (targets is not None and target is None):
-            shorter, longer = data.source, data.target
-            if line is not None:
-                shorter, longer = longer, shorter
+            shorter, longer = (source, given[0]) if line is None else (given[0], source)
             raise UsageError(
                 f"{shorter} ends before line {number:,} of {longer}: line n of one must belong "
                 "to line n of the other."
             )
         digest.update(repr(tuple(line)).encode())
     if not number:
-        raise UsageError(f"{data.source} is empty: give a file with one sentence per line.")
+        raise UsageError(f"{source} is empty: give a file with one sentence per line.")
     return digest.hexdigest()
 
 

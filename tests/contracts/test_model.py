@@ -63,7 +63,7 @@ def test_choices_are_distributions_that_give_the_log_probabilities(
 
 def test_the_loss_is_that_of_the_log_probabilities(model: Model, batch: Batch) -> None:
     loss, logs = model(batch), model.log_probabilities(batch)
-    assert len(loss.nll) == batch.tokens
+    assert len(loss.nll) == loss.tokens == batch.tokens
     close(loss.nll.sum(), -logs.sum())
 
 
@@ -185,7 +185,8 @@ def test_one_batch_can_be_overfitted(config: Family, model: Model) -> None:
         loss.total.backward()
         optimizer.step()
     model.eval()
-    assert model(batch).per_token < 0.15  # smoothing allows no less than 0.1
+    nll = model(batch).nll
+    assert nll[nll > 0].mean() < 0.15  # smoothing allows no less than 0.1; EOS may be certain
     found = model.generate(batch.source, Beam(beam=1))
     rows = zip(batch.target.values, batch.target.lengths, strict=True)
     assert [hypotheses[0].tokens for hypotheses in found] == [

@@ -123,6 +123,21 @@ def test_the_memory_does_not_see_the_sentences_that_a_story_does_not_have() -> N
         assert (gates[:-1] > 0).all()
 
 
+@pytest.mark.parametrize("config", [HierarchicalConfig(width=8), EntityConfig(width=8, slots=3)])
+def test_a_document_without_any_sentence_gets_a_label(
+    config: HierarchicalConfig | EntityConfig,
+) -> None:
+    """Such as a line of markers alone, and even if a batch has no other."""
+    torch.manual_seed(1)
+    model = config.build(20, 8).eval()
+    empty, full = sentences(), sentences(3, 2)
+    for rows in ([empty], [empty, empty], [full, empty]):
+        batch = Batch(Padded.of_rows(rows), Padded.of_rows([Row([5])] * len(rows)))
+        assert model.log_probabilities(batch)[:, 0].isfinite().all()
+        assert all(len(best.tokens) == 1 for (best,) in model.generate(batch.source, Beam()))
+        model(batch).total.backward()
+
+
 def test_means_of_nothing_are_zero() -> None:
     x, mask = torch.ones(2, 3, 4), torch.tensor([[True, True, False], [False] * 3])
     for mean in (LearnedMean(4), EvenMean()):
