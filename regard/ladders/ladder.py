@@ -153,6 +153,11 @@ class Ladder:
     def writes(self) -> Writes:
         return self.variants[0].config(self.settings).writes
 
+    @property
+    def metric(self) -> str:
+        """The one of the first variant, for all, so that they can be compared."""
+        return self.variants[0].config(self.settings).metric
+
     def _check_folders(self, configs: Mapping[str, Config]) -> None:
         if self.output.exists() and not self.output.is_dir():
             raise UsageError(f"{self.output} is a file: choose a folder for the ladder.")
@@ -260,10 +265,11 @@ class Ladder:
         assert checkpoint is not None
         kept = _read_measurement(path)
         metrics = metrics_of(run, self.metrics, self.data)
-        if kept is not None and kept.fingerprint == fingerprint(checkpoint, test_set, metrics):
+        known = fingerprint(checkpoint, test_set, metrics, self.metric)
+        if kept is not None and kept.fingerprint == known:
             return kept
         say(f"Measuring {variant.name}.")
-        measured = measure(run, test_set, metrics, say, worker_count(self.workers))
+        measured = measure(run, test_set, metrics, say, worker_count(self.workers), self.metric)
         path.parent.mkdir(exist_ok=True)
         write_json(path, asdict(measured))
         return measured
