@@ -12,7 +12,7 @@ from pydantic import TypeAdapter
 
 from regard.config import check
 from regard.data.annotations import DependencyTree
-from regard.data.corpus import Task
+from regard.data.corpus import Pairs, Task
 from regard.data.doctor import examine, refuse_swapped
 from regard.data.line import Line
 from regard.data.parallel import NO_FILES, Parallel, PathLike, check_parallel, paths_of
@@ -170,7 +170,8 @@ class Ladder:
                 Run.check_free(folder)
 
     def _check_annotations(self, configs: Mapping[str, Config]) -> None:
-        """Read all annotations once: the first variants may read none, and not find errors."""
+        """Read all annotations, numbers and pictures once: the first variants may read none,
+        and not find errors."""
         parts = {"": self.data, "valid-": self.valid, "test-": self.test}
         given = {part: data for part, data in parts.items() if data}
         for name, config in configs.items():
@@ -191,6 +192,10 @@ class Ladder:
         if any(data.annotations for data in given.values()) or self.writes != "text":
             for part, data in given.items():
                 data.open(part, Task(writes=self.writes)).check()
+        for config in configs.values():
+            if not config.reads_text:
+                for part, data in given.items():
+                    config.pairs_of(data.only(config.annotations), part).check()
 
     def test_set(self, say: Callable[[str], None]) -> Optional[TestSet]:
         """What all variants are measured on; None if it will be held out of the training data."""
@@ -199,7 +204,7 @@ class Ladder:
             chosen, part, remark = self.valid, "valid-", f", the validation data: {WHY_NOT_TEST}"
         if not chosen:
             return None
-        pairs = chosen.open(part)
+        pairs = self._opened(chosen, part)
         usable = list(pairs)
         assert pairs.report is not None
         for note in pairs.report.sentences():
@@ -209,6 +214,14 @@ class Ladder:
         return TestSet(
             usable, f"Measured on {counted(len(usable), 'pair')} of {_names(chosen)}{remark}"
         )
+
+    def _opened(self, data: Parallel, part: str) -> Pairs:
+        """As a variant reads them whose sources may be pictures: a path is relative to its list."""
+        for variant in self.variants:
+            config = variant.config(self.settings)
+            if not config.reads_text:
+                return config.pairs_of(data.only(config.annotations), part)
+        return data.open(part)
 
     def held_out(self, run: Run) -> TestSet:
         """Without any files to measure on, the pairs that the first variant did not train on.
