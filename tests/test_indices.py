@@ -55,6 +55,28 @@ def test_scores_of_a_test_set(folder: Path) -> None:
     assert all(total < 0 for total, _ in regard.score(folder / "run", test))
 
 
+def test_the_metric_of_training_judges_everywhere(
+    folder: Path, tmp_path: Path, short_timings: None
+) -> None:
+    test = regard.Parallel(folder / "test.5.source", folder / "test.5.target")
+    found = regard.tune_judges(folder / "run", [f"pair={folder / 'run'}"], test, beam=2, trials=2)
+    assert found.metric == "covered area"
+    score = regard.distill(folder / "run", test, output=tmp_path / "out")
+    assert score is not None
+    assert score.name == "covered area"
+    rows = regard.ladder(
+        ["pointer", "other=pointer:training.metric=exact"],
+        regard.Parallel(folder / "train.source", folder / "train.target"),
+        output=tmp_path / "ladder",
+        test=test,
+        steps=2,
+        settings=[*TINY, "training.metric=covered_area"],
+        quiet=True,
+    )
+    labels = [row.measured.metric for row in rows if row.measured]
+    assert labels == ["covered area", "covered area"]  # that of the first, for all
+
+
 def test_a_look_shows_where_it_points(
     folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

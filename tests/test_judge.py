@@ -206,6 +206,16 @@ def test_wrong_judges_are_refused(folder: Path, judges: list[str], named: str) -
         regard.evaluate(folder / "weak", judges=given)
 
 
+def test_a_judge_of_another_kind_is_refused(folder: Path, tmp_path: Path) -> None:
+    corpus = write_corpus(tmp_path)
+    tagger = tmp_path / "tagger"
+    settings = [each for each in SMALL if "tokenizer" not in each]
+    regard.train("tagger", run=tagger, steps=1, settings=settings, quiet=True, **parallel(corpus))
+    for reads in ("pair", "channel"):
+        with pytest.raises(UsageError, match="tagger writes tags, but a"):
+            regard.evaluate(folder / "weak", judges=[f"{reads}={tagger}:1"])
+
+
 def test_one_candidate_is_refused(folder: Path) -> None:
     with pytest.raises(UsageError, match="several candidates"):
         regard.evaluate(

@@ -31,6 +31,7 @@ from toy import (
 
 import regard
 from regard.cli import main
+from regard.corpora import drawn_words
 from regard.data.line import Line, Pair
 from regard.data.parallel import Parallel
 from regard.errors import Interrupted, RegardError, UsageError
@@ -64,6 +65,26 @@ def ladder(
     tests = {f"test_{side}": folder / f"test.{side}" for side in ("source", "target")}
     chosen = {"metrics": QUICK, "quiet": True, "say": silent, **tests, **corpus, **more}
     return regard.ladder(variants, **parallel(chosen))
+
+
+def test_what_a_later_variant_cannot_read_is_found_before_anything_is_trained(
+    tmp_path: Path,
+) -> None:
+    corpus = write_corpus(tmp_path)
+    with pytest.raises(UsageError, match="names the picture"):
+        ladder(["tiny", "spatial"], tmp_path, corpus, output=tmp_path / "out", steps=1)
+    assert not (tmp_path / "out").exists()
+
+
+def test_pictures_to_measure_on_are_found_beside_their_list(tmp_path: Path) -> None:
+    drawn_words.write(drawn_words.generate(1, held_out=20), tmp_path)
+    listed = {"source": tmp_path / "test.paths", "target": tmp_path / "test.target"}
+    tests = {f"test_{side}": path for side, path in listed.items()}
+    small = ["model.width=16", "training.processes=1", "search.max_length_extra=3"]
+    chosen = {"steps": 1, "settings": small, **tests}
+    (found,) = ladder(["spatial"], tmp_path, listed, output=tmp_path / "out", **chosen)
+    assert found.measured is not None
+    assert found.measured.by_length[0].lines == 20
 
 
 def again(folder: Path, **more: Any) -> list[VariantResult]:

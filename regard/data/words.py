@@ -40,8 +40,25 @@ class Side:
     @staticmethod
     def numbered(count: int) -> Side:
         """Positions that are not tokens, such as the slots of a memory, counted from 1."""
-        names = tuple(str(number) for number in range(1, count + 1))
-        return Side(tuple(range(count)), names, names, tuple(range(count)))
+        return Side.named([str(number) for number in range(1, count + 1)])
+
+    @staticmethod
+    def named(names: Sequence[str]) -> Side:
+        """Positions that are not tokens and have names, such as the sentences of a document."""
+        numbers = tuple(range(len(names)))
+        return Side(numbers, tuple(names), tuple(names), numbers)
+
+    def parts(self, part_of: Sequence[int], longest: int = 40) -> tuple[str, ...]:
+        """The words of each part of this side, such as a sentence, as far as they fit into a name;
+        part_of has the number of each piece's part, and -1 for none."""
+        texts = [dict[int, str]() for _ in range(max(part_of, default=-1) + 1)]
+        for part, word in zip(part_of, self.word_of, strict=False):
+            if part >= 0:
+                texts[part][word] = self.words[word]
+        joined = (" ".join(words.values()) for words in texts)
+        return tuple(
+            text if len(text) <= longest else f"{text[: longest - 1].rstrip()}…" for text in joined
+        )
 
     def shifted(self, tokenizer: Tokenizer) -> Side:
         """The decoder's input when it predicts this side: BOS, then all but EOS."""

@@ -13,6 +13,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from regard.data.annotations import SentenceIndex
 from regard.data.batch import Batch, Padded, Row
 from regard.data.line import Line, Pair, Text
 from regard.data.pictures import Picture
@@ -73,6 +74,7 @@ class Look:
     source_values: Mapping[str, tuple[int, ...]]  # what the model found for each source token
     title: str  # the text as pages show it
     picture: Optional[Picture] = None  # if that is what the source is
+    sentences: tuple[str, ...] = ()  # of the source, if the model reads it sentence by sentence
 
     @property
     def log_probability(self) -> float:
@@ -85,7 +87,7 @@ class Look:
         return self._side(looking, rows), self._side(looked_at, columns)
 
     def _side(self, axis: Axis, count: int) -> Side:
-        """The tokens along an axis; where there are none, such as in a memory, numbers."""
+        """The tokens or sentences along an axis; where there are none, as in a memory, numbers."""
         known = {
             "source": self.source,
             "copied": self.source,
@@ -94,6 +96,8 @@ class Look:
         }
         if axis == "steps":  # reads the source, then writes the target
             return self.source.then(self.target)
+        if axis == "sentences" and len(self.sentences) == count:
+            return Side.named(self.sentences)
         return known.get(axis) or Side.numbered(count)
 
     def attention(
@@ -217,7 +221,14 @@ def look(
         },
         title=predictor.shown(line),
         picture=picture,
+        sentences=source_side.parts(_sentence_of(source)),
     )
+
+
+def _sentence_of(source: Row) -> list[int]:
+    """The number of the sentence of each piece; empty if the model does not read sentences."""
+    found = source.annotations.get(SentenceIndex.name)
+    return [] if found is None else [int(number) for number in found]
 
 
 Ids = tuple[int, ...]

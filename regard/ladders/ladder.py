@@ -12,7 +12,7 @@ from pydantic import TypeAdapter
 
 from regard.config import check
 from regard.data.annotations import DependencyTree
-from regard.data.corpus import Task
+from regard.data.corpus import Pairs, Task
 from regard.data.doctor import examine, refuse_swapped
 from regard.data.line import Line
 from regard.data.parallel import NO_FILES, Parallel, PathLike, check_parallel, paths_of
@@ -153,6 +153,11 @@ class Ladder:
     def writes(self) -> Writes:
         return self.variants[0].config(self.settings).writes
 
+    @property
+    def metric(self) -> str:
+        """The one of the first variant, for all, so that they can be compared."""
+        return self.variants[0].config(self.settings).metric
+
     def _check_folders(self, configs: Mapping[str, Config]) -> None:
         if self.output.exists() and not self.output.is_dir():
             raise UsageError(f"{self.output} is a file: choose a folder for the ladder.")
@@ -165,7 +170,8 @@ class Ladder:
                 Run.check_free(folder)
 
     def _check_annotations(self, configs: Mapping[str, Config]) -> None:
-        """Read all annotations once: the first variants may read none, and not find errors."""
+        """Read all annotations, numbers and pictures once: the first variants may read none,
+        and not find errors."""
         parts = {"": self.data, "valid-": self.valid, "test-": self.test}
         given = {part: data for part, data in parts.items() if data}
         for name, config in configs.items():
@@ -186,6 +192,10 @@ class Ladder:
         if any(data.annotations for data in given.values()) or self.writes != "text":
             for part, data in given.items():
                 data.open(part, Task(writes=self.writes)).check()
+        for config in configs.values():
+            if not config.reads_text:
+                for part, data in given.items():
+                    config.pairs_of(data.only(config.annotations), part).check()
 
     def test_set(self, say: Callable[[str], None]) -> Optional[TestSet]:
         """What all variants are measured on; None if it will be held out of the training data."""
@@ -194,7 +204,7 @@ class Ladder:
             chosen, part, remark = self.valid, "valid-", f", the validation data: {WHY_NOT_TEST}"
         if not chosen:
             return None
-        pairs = chosen.open(part)
+        pairs = self._opened(chosen, part)
         usable = list(pairs)
         assert pairs.report is not None
         for note in pairs.report.sentences():
@@ -204,6 +214,14 @@ class Ladder:
         return TestSet(
             usable, f"Measured on {counted(len(usable), 'pair')} of {_names(chosen)}{remark}"
         )
+
+    def _opened(self, data: Parallel, part: str) -> Pairs:
+        """As a variant reads them whose sources may be pictures: a path is relative to its list."""
+        for variant in self.variants:
+            config = variant.config(self.settings)
+            if not config.reads_text:
+                return config.pairs_of(data.only(config.annotations), part)
+        return data.open(part)
 
     def held_out(self, run: Run) -> TestSet:
         """Without any files to measure on, the pairs that the first variant did not train on.
@@ -260,10 +278,11 @@ class Ladder:
         assert checkpoint is not None
         kept = _read_measurement(path)
         metrics = metrics_of(run, self.metrics, self.data)
-        if kept is not None and kept.fingerprint == fingerprint(checkpoint, test_set, metrics):
+        known = fingerprint(checkpoint, test_set, metrics, self.metric)
+        if kept is not None and kept.fingerprint == known:
             return kept
         say(f"Measuring {variant.name}.")
-        measured = measure(run, test_set, metrics, say, worker_count(self.workers))
+        measured = measure(run, test_set, metrics, say, worker_count(self.workers), self.metric)
         path.parent.mkdir(exist_ok=True)
         write_json(path, asdict(measured))
         return measured

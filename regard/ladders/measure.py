@@ -126,13 +126,16 @@ class Measurement:
     speed_batched: float
 
 
-def fingerprint(checkpoint: Checkpoint, test_set: TestSet, metrics: TextMetrics) -> str:
+def fingerprint(
+    checkpoint: Checkpoint, test_set: TestSet, metrics: TextMetrics, chosen: str
+) -> str:
     """Changes whenever the weights, the test set or the way of scoring do."""
     known: list[object] = [
         METHOD,
         checkpoint.manifest,
         [pair.lines for pair in test_set.pairs],
         metrics.model_dump(),
+        chosen,
     ]
     return hashlib.sha256(json.dumps(known, sort_keys=True).encode()).hexdigest()
 
@@ -143,8 +146,13 @@ def measure(
     metrics: TextMetrics,
     say: Callable[[str], None],
     workers: int = 1,
+    chosen: Optional[str] = None,
 ) -> Measurement:
-    """Every number of a trained run, on a test set with the annotations that it reads."""
+    """Every number of a trained run, on a test set with the annotations that it reads.
+
+    `chosen` is a metric as training.metric names it: by default the run's own.
+    """
+    chosen = chosen or run.config.metric
     model, checkpoint = load_model(run, say)
     sides, search = run.tokenizers(), run.config.search
     parameters = sum(parameter.numel() for parameter in model.parameters())
@@ -161,7 +169,7 @@ def measure(
         )
     )
     drafts, outputs = draft(test_set.sources), translate(test_set.sources)
-    metric = metrics_for(run.config.writes, metrics, test_set.references)[0]
+    metric = metrics_for(run.config.writes, metrics, test_set.references, chosen)[0]
     best = metric.score(test_set.texts, outputs, test_set.references)
     by_piece, by_word = _perplexities(translate, test_set)
     if translate.truncated:
@@ -170,7 +178,7 @@ def measure(
     speed, minutes = _training_time(run, sides, steps)
     single, batched = _decoding_speeds(timed, test_set)
     return Measurement(
-        fingerprint=fingerprint(checkpoint, test_set, metrics),
+        fingerprint=fingerprint(checkpoint, test_set, metrics, chosen),
         checkpoint=checkpoint.step,
         parameters=parameters,
         tokenizer=_describe(run, sides),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
@@ -84,10 +85,11 @@ def _bar(name: str, measured: Measurement) -> Bar:
 
 
 def _interval(score: Estimate) -> Optional[tuple[float, float]]:
-    """The confidence interval, as far as percentages go."""
+    """The confidence interval, as far as percentages go; error rates and lengths go above 100."""
     if score.margin is None:
         return None
-    return max(0.0, score.value - score.margin), min(100.0, score.value + score.margin)
+    most = math.inf if score.value > 100 else 100.0
+    return max(0.0, score.value - score.margin), min(most, score.value + score.margin)
 
 
 def _numbers(results: Sequence[VariantResult]) -> Table:

@@ -134,5 +134,6 @@ def _score(run: Run, data: Parallel, output: Path) -> Score:
         if line.text.strip() and target.strip()
     ]
     sources, outputs, targets = zip(*kept, strict=True) if kept else ((), (), ())
-    metric = metrics_for(run.config.writes, TextMetrics(bootstrap=0), targets)[0]
+    config, plain = run.config, TextMetrics(bootstrap=0)
+    metric = metrics_for(config.writes, plain, targets, config.metric)[0]
     return metric.score(sources, outputs, targets)

@@ -15,10 +15,11 @@ from regard.messages import unknown
 from regard.metrics.base import Score
 from regard.metrics.paired import Comparison, paired_bootstrap
 from regard.metrics.perplexity import piece_perplexity, word_perplexity
-from regard.metrics.table import Writes, metrics_for
+from regard.metrics.table import metrics_for
 from regard.metrics.text import TextMetrics
 from regard.predict import Predictor
 from regard.processes.limit import worker_count
+from regard.recipes.config import Config
 from regard.runs.folder import Run
 from regard.runs.judging import Asked, judged_search, with_judges
 from regard.runs.languages import metrics_of
@@ -101,7 +102,7 @@ def evaluate(
     table = metrics_for(writes, of_target, given.references, experiment.config.metric)
     texts = [line.text for line in given.sources]
     scores = [each.score(texts, outputs, given.references, *given.others) for each in table]
-    scores += _by_direction(given, outputs, writes, metrics)
+    scores += _by_direction(given, outputs, experiment.config, metrics)
     notes = [experiment.config.model.signature, f"runs:{1 + len(ensemble)}" if ensemble else ""]
     if judges:
         notes.append(Asked.of(experiment, judges).signature)
@@ -113,7 +114,7 @@ def evaluate(
 
 
 def _by_direction(
-    given: TestSet, outputs: Sequence[str], writes: Writes, metrics: TextMetrics
+    given: TestSet, outputs: Sequence[str], config: Config, metrics: TextMetrics
 ) -> list[Score]:
     """The main metric of each direction, if there are several, as the target language needs it."""
     found, texts = dict[Languages, list[int]](), given.texts
@@ -123,7 +124,8 @@ def _by_direction(
     scores = list[Score]()
     for languages, rows in sorted(found.items()) if len(found) > 1 else ():
         sources, references = zip(*(texts[row] for row in rows), strict=True)
-        metric = metrics_for(writes, metrics.for_language(languages.target), references)[0]
+        chosen = metrics.for_language(languages.target)
+        metric = metrics_for(config.writes, chosen, references, config.metric)[0]
         score = metric.score(sources, [outputs[row] for row in rows], references)
         name = f"{score.name} {languages.source}-{languages.target}"
         scores.append(replace(score, name=name))

@@ -44,14 +44,32 @@ class JudgeRun:
     def __str__(self) -> str:
         return f"{self.reads}={self.path}" + ("" if self.weight is None else f":{self.weight:g}")
 
-    def load(self, say: Say) -> Judge:
+    def load(self, judged: Run, say: Say) -> Judge:
         run = Run.open(self.path)
+        self._check(run, judged)
         if run.config.annotations and self.reads != "pair":
             kinds = " and ".join(kind.description for kind in run.config.annotations)
             raise UsageError(
                 f"{self.path} reads {kinds}, which a {self.reads} judge does not receive."
             )
         return Judge(self.reads, load_predictor(run, say=say))
+
+    def _check(self, run: Run, judged: Run) -> None:
+        """Refuse what reads or writes another kind of line than it would be given."""
+        writes = judged.config.writes if self.reads == "pair" else "text"
+        if run.config.writes != writes:
+            raise UsageError(
+                f"{self.path} writes {run.config.writes}, but a {self.reads} judge of "
+                f"{judged.path} must write {writes}: give another run."
+            )
+        if self.reads == "pair" and run.config.reads_text != judged.config.reads_text:
+            raise UsageError(
+                f"{self.path} and {judged.path} read different kinds of source: give another run."
+            )
+        if self.reads == "channel" and not judged.config.reads_text:
+            raise UsageError(
+                f"{judged.path} reads no text, which is what a channel judge writes: leave it out."
+            )
 
 
 @dataclass(frozen=True)
@@ -155,7 +173,7 @@ def with_judges(
         return predictor
     asked = Asked.of(run, judges)
     weights = asked.weights(predictor.search)
-    return JudgedPredictor(predictor, [each.load(say) for each in asked.runs], weights)
+    return JudgedPredictor(predictor, [each.load(run, say) for each in asked.runs], weights)
 
 
 def tune_judges(
@@ -170,8 +188,8 @@ def tune_judges(
 ) -> Tuned:
     """Find the weights of judges on pairs that were not trained on, and keep them with the run.
 
-    Without files the validation data of the run is used. The metric is the main one of what the
-    run writes.
+    Without files the validation data of the run is used. The metric is the one that `evaluate`
+    reports first for this run.
     """
     check_parallel(data)
     experiment = Run.open(Path(run))
@@ -192,8 +210,9 @@ def tune_judges(
     search = judged_search(experiment, experiment.config.search.changed(beam=beam), judges)
     predictor = load_predictor(experiment, search, workers=cores(), say=say)
     none = Weights((0.0,) * len(asked.runs), asked.own, experiment.config.search.length_penalty)
-    panel = JudgedPredictor(predictor, [each.load(say) for each in asked.runs], none)
-    metric = metrics_for(experiment.config.writes, TextMetrics(bootstrap=0), given.references)[0]
+    panel = JudgedPredictor(predictor, [each.load(experiment, say) for each in asked.runs], none)
+    config, plain = experiment.config, TextMetrics(bootstrap=0)
+    metric = metrics_for(config.writes, plain, given.references, config.metric)[0]
     texts = [line.text for line in given.sources]
     found = tune(panel.judge(given.sources), texts, given.references, metric, none, trials, seed)
     _store(experiment, asked, found, beam, f"{metric.label} [{metric.signature(0)}]")

@@ -36,6 +36,8 @@ def with_shortlist(run: Run, model: Model, sides: Tokenizers, count: int, say: S
             "A shortlist depends on the words of the source, and this model reads none: remove "
             "--shortlist."
         )
+    if not model.stepwise:
+        raise UsageError("This model writes all at once: remove --shortlist.")
     found = _known(run, sides) or _learn(run, sides, say)
     likely = found.likely[:, :count]
     if sides.joint:  # names and numbers stay as they are

@@ -30,6 +30,13 @@ MAX_PATCHES = 1000
 MAX_SLOTS = 256
 """Of a memory; the heads of a larger one are not kept."""
 
+BY_SENTENCE = {
+    "sentences-memory": ("gates of the memory", "sentences down, slots of the memory across"),
+    "target-sentences": ("label to sentences", "the label down, sentences across"),
+}
+"""What is kept of models that read sentence by sentence, however long the sentences are: its name,
+and what its rows and columns are."""
+
 
 def snapshot(predictor: Predictor, pairs: Sequence[Pair], outputs: Sequence[str]) -> dict[str, Any]:
     """Each sentence with its translation so far and the attention between their words."""
@@ -66,11 +73,14 @@ def _attention(
     attention: Attention, source: Side, target: Side, pictured: bool = False
 ) -> Optional[dict[str, Any]]:
     """The attention to the source, layer by layer, or what is copied from it; or else what the
-    heads of a machine read and wrote in its memory, step by step."""
+    heads of a machine read and wrote in its memory, step by step, or sentence by sentence the gates
+    of a memory and what a label attends to."""
     if pictured:  # the mean of all layers over the patches, token by token
         layers = [np.mean(attention.cross, axis=0)] if attention.cross else []
         small = len(source.ids) <= MAX_PATCHES
         return _packed(layers, target.by_piece(), source.by_piece()) if layers and small else None
+    if kinds := [kind for kind in BY_SENTENCE if attention.of(kind)]:
+        return _by_sentence(attention, kinds[0], target)
     if max(len(source.words), len(target.words)) > MAX_WORDS:
         return None
     if to_source := attention.cross or attention.of("copy"):
@@ -81,6 +91,17 @@ def _attention(
     slots = Side.numbered(reads[0].shape[2])
     found = _packed((*reads, *writes), source.then(target), slots)
     return {**found, "names": ["read heads"] * len(reads) + ["write heads"] * len(writes)}
+
+
+def _by_sentence(attention: Attention, kind: str, target: Side) -> Optional[dict[str, Any]]:
+    layers = attention.of(kind)
+    _, rows, columns = layers[0].shape
+    if max(rows, columns) > MAX_SLOTS:
+        return None
+    name, axes = BY_SENTENCE[kind]
+    looking = target if kind.startswith("target") else Side.numbered(rows)
+    found = _packed(layers, looking, Side.numbered(columns))
+    return {**found, "names": [name] * len(layers), "axes": axes}
 
 
 def _packed(layers: Sequence[Weights], looking: Side, looked_at: Side) -> dict[str, Any]:

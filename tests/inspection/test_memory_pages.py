@@ -15,6 +15,8 @@ from regard.cli import main
 from regard.data.line import Line, Pair
 from regard.inspection.look import look
 from regard.inspection.page import save_page
+from regard.models.entity import EntityConfig
+from regard.models.hierarchical import HierarchicalConfig
 from regard.models.turing import TuringConfig
 from regard.runs.folder import Run
 from regard.runs.snapshot import save_snapshot, snapshot
@@ -93,4 +95,63 @@ def test_watch_shows_the_heads_of_each_snapshot(
     weights = look(untrained(SMALL), "ant bee cat", target="fox gnu").attention("reads", words=True)
     scaled = pixels.reshape(weights.shape)
     assert np.array_equal(scaled.argmax(axis=1), weights.argmax(axis=1))
+    assert shown.errors() == []
+
+
+STORY = "ant bee cat ||| dog bee eel fox gnu hen ant bee cat dog eel ||| cat eel"
+NAMES = ("ant bee cat", "dog bee eel fox gnu hen ant bee cat dog…", "cat eel")
+
+
+def test_the_sentences_of_a_story_are_named() -> None:
+    for config, kind in (
+        (EntityConfig(width=8, slots=4), "sentences-memory"),
+        (HierarchicalConfig(width=8), "sentences-source"),
+    ):
+        looking, _ = look(untrained(config), STORY).sides(kind)
+        assert looking.words == NAMES
+
+
+def test_look_shows_the_gates_of_each_sentence(browser: Any, tmp_path: Path) -> None:
+    found = look(untrained(EntityConfig(width=8, slots=4)), STORY)
+    save_page([found], tmp_path / "look.html")
+    shown = Shown(browser, tmp_path / "look.html")
+    assert shown.pressed("kind") == ["gates of the memory"]
+    assert names(shown, ".down") == list(NAMES)
+    assert names(shown, ".across") == ["1", "2", "3", "4"]
+    weight = found.attention("sentences-memory")
+    assert weight[:-1].min() > 0.1
+    assert not weight[-1].any()  # the question changes nothing
+    shown.press("kind", "answer to memory")
+    assert names(shown, ".across") == ["1", "2", "3", "4"]
+    assert shown.errors() == []
+
+
+@pytest.mark.parametrize(
+    ("config", "kind", "rows", "columns"),
+    [
+        (EntityConfig(width=8, slots=4), "sentences-memory", ["1", "2", "3"], 4),
+        (HierarchicalConfig(width=8), "target-sentences", ["DOG", "</s>"], 3),
+    ],
+)
+def test_watch_shows_what_is_read_by_sentences(
+    browser: Any,
+    transformer: Path,
+    tmp_path: Path,
+    config: Any,
+    kind: str,
+    rows: list[str],
+    columns: int,
+) -> None:
+    shutil.copytree(transformer, tmp_path / "run")
+    facts = snapshot(untrained(config), [Pair(1, Line(STORY), Line("CAT"))], ["DOG"])
+    save_snapshot(Run.open(tmp_path / "run"), 9, facts)
+    assert main(["watch", str(tmp_path / "run"), "--output", str(tmp_path / "watch.html")]) == 0
+    shown = Shown(browser, tmp_path / "watch.html")
+    (heading,) = shown.all(".maps h3")
+    assert "sentences" in heading.text
+    assert names(shown, ".down") == rows
+    assert names(shown, ".across") == [str(number) for number in range(1, columns + 1)]
+    pixels = 255 - shown.pixels(".maps canvas").sum(axis=2) / 3
+    weights = look(untrained(config), STORY, target="DOG").attention(kind)
+    assert np.array_equal(pixels.reshape(weights.shape) > 1, weights > 0.01)
     assert shown.errors() == []

@@ -319,6 +319,8 @@ def test_commands_work_without_links(
     assert "BLEU" in capsys.readouterr().out
     shortlist = ["translate", run, "--input", str(folder / "test.source"), "--shortlist", "5"]
     assert main(shortlist) == 2
+    assert "remove --shortlist" in capsys.readouterr().err
+    assert not (folder / "run" / "likely.npy").exists()  # refused before anything is learned
     prefix = ["--prefix", str(folder / "test.target")]
     assert main(["translate", run, "--input", str(folder / "test.source"), *prefix]) == 2
     assert "cannot continue a prefix" in capsys.readouterr().err

@@ -210,7 +210,7 @@ function weightsOf(attention) {
 }
 
 function headingOf(attention, layer) {
-  if (attention.names) return `${attention.names[layer]}: steps down, slots of the memory across`;
+  if (attention.names) return `${attention.names[layer]}: ${attention.axes || "steps down, slots of the memory across"}`;
   return attention.layers > 1 ? `layer ${layer + 1}, mean of its heads` : "mean of the heads";
 }
 
@@ -223,7 +223,8 @@ function showAttention({ attention, picture }) {
 }
 
 /* One map per layer, with the words of the translation down and those of the source across; of a
-   machine, one of its read heads and one of its write heads, with its steps down and slots across. */
+   machine, one of its read heads and one of its write heads, with its steps down and slots across;
+   where a story or a document is read by sentences, one of the gates or of what the label attends to. */
 function showMaps(attention) {
   if (!attention) {
     maps.replaceChildren(named("p", "No attention was kept for this sentence.", { class: "note" }));
