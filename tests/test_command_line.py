@@ -418,7 +418,14 @@ def test_a_file_changes_a_recipe_and_the_command_line_wins(tmp_path: Path) -> No
         ("recipe = 'tiny'\nmodel = 3", "The setting 'model' cannot be 3"),
         ("[budget]\nsteps = 3\nepochs = 3", "give exactly one of steps, epochs and minutes"),
         ("[model", "is not valid TOML"),
+        ("[model]\nlayers = " + "[" * 20_000, "is nested too deeply to hold settings."),
+        ("[model]\nlayers = " + "[" * 300 + "]" * 300, "is nested too deeply to hold settings."),
+        ("model" + ".a" * 20_000 + " = 1", "is nested too deeply to hold settings."),
+        ("[model]\nlayers = " + "9" * 5000, "has a number of thousands of digits"),
+        ("[model]\nlayers = 2026-01-01", "2026-01-01 is a date or a time, which no setting can be"),
+        ("[training]\nseed = [07:30:00]", "07:30:00 is a date or a time, which no setting can be"),
     ],
+    ids=lambda given: given[:40],
 )
 def test_what_is_wrong_in_a_file_is_said_with_its_name(
     text: str, sentence: str, tmp_path: Path

@@ -192,6 +192,8 @@ class Pairs:
             if not kept:
                 count = tally.read - before
                 raise UsageError(f"{portion.names} has no usable line: all {count:,} were skipped.")
+            for reading in readings:
+                reading.refuse_changed()
             tally.add(kept, readings)
         self.report = tally.report()
 

@@ -7,6 +7,7 @@ import gzip
 import hashlib
 import io
 import lzma
+import os
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -20,6 +21,7 @@ from regard.errors import UsageError
 _BUFFER = 1 << 20
 _BLOCK = 1 << 16
 _MAX_MEMORY = 1 << 30
+_VERSION = ("st_dev", "st_ino", "st_size", "st_mtime_ns")
 _DAMAGED = (EOFError, zlib.error, gzip.BadGzipFile, lzma.LZMAError, ZstdError)
 
 
@@ -33,6 +35,7 @@ class Reading:
         self.path = path
         self.line = 0
         self.digest = ""
+        self._began: Optional[os.stat_result] = None
         self._notes = dict[str, None]()
 
     @property
@@ -52,7 +55,7 @@ class Reading:
         """The bytes, decompressed if the first of them say so, whatever the name of the file is."""
         name, packed = str(self.path), None
         with open_raw(self.path) as raw:
-            hashed = _Hashed(raw)
+            self._began, hashed = os.fstat(raw.fileno()), _Hashed(raw)
             plain = _buffered(hashed)
             try:
                 packed = compression(plain.peek(1))
@@ -64,6 +67,15 @@ class Reading:
             except OSError as error:
                 raise UsageError(f"Cannot read {name}: {error.strerror or error}.") from None
             self.digest = hashed.hash.hexdigest()
+
+    def refuse_changed(self) -> None:
+        """Lines of two versions of a file cannot be trusted to belong to those of another."""
+        try:
+            now = self.path.stat()
+        except OSError:
+            return  # deleted since: what was read is one version
+        if any(getattr(self._began, name, None) != getattr(now, name) for name in _VERSION):
+            raise UsageError(f"{self.path} was changed while it was read: give the command again.")
 
     def _damage(self, packed: Optional[str], error: Exception) -> str:
         if "memory" in str(error).lower():

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Iterator, Mapping
+from datetime import date, time
 from pathlib import Path
 from typing import Any, Optional
 
@@ -41,15 +42,37 @@ def read_config(path: PathLike, recipe: Optional[str] = None) -> Config:
         raise UsageError(f"{path}: {problem}") from None
 
 
+_MAX_DEPTH = 100
+
+
 def _read(path: Path) -> dict[str, Any]:
     try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
+        values = tomllib.loads(path.read_text(encoding="utf-8"))
+        _check_value(values)
+        return values
     except OSError as error:
         raise UsageError(f"Cannot read {path}: {error.strerror or error}.") from None
     except UnicodeDecodeError:
         raise UsageError(f"{path} is not UTF-8: save it as such.") from None
     except tomllib.TOMLDecodeError as error:
         raise UsageError(f"{path} is not valid TOML: {error}.") from None
+    except RecursionError:
+        raise UsageError(f"{path} is nested too deeply to hold settings.") from None
+    except ValueError:  # of int()
+        raise UsageError(f"{path} has a number of thousands of digits: shorten it.") from None
+    except UsageError as problem:
+        raise UsageError(f"{path}: {problem}") from None
+
+
+def _check_value(value: Any, depth: int = 0) -> None:
+    """Refuse what TOML has and settings do not."""
+    if depth > _MAX_DEPTH:
+        raise RecursionError
+    if isinstance(value, (date, time)):
+        raise UsageError(f"{value} is a date or a time, which no setting can be.")
+    inner = value.values() if isinstance(value, dict) else value
+    for each in inner if isinstance(value, (dict, list)) else ():
+        _check_value(each, depth + 1)
 
 
 def _merged(base: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:

@@ -133,8 +133,8 @@ def prepare(
     if data is None:
         if not complete or not run.has_store("train") or not run.has_store("valid"):
             raise UsageError(
-                f"The data of {run.path} is missing or incomplete: repeat the whole command that "
-                "started the run, with its files, to make it again."
+                f"The data of {run.path} is missing, damaged or incomplete: repeat the whole "
+                "command that started the run, with its files, to make it again."
             )
         return
     if known:

@@ -40,6 +40,32 @@ def test_good_files(tmp_path: Path) -> None:
     assert (report.read, report.kept, report.sentences()) == (2, 2, [])
 
 
+@pytest.mark.parametrize("side", ["a.en", "a.de"])
+@pytest.mark.parametrize("replaced", [True, False])
+def test_files_changed_while_they_are_read_are_refused(
+    side: str, replaced: bool, tmp_path: Path
+) -> None:
+    """Otherwise sources of one version would be trained on with targets of another."""
+    pairs = files(tmp_path, b"one\ntwo\n", b"uno\ndos\n")
+    os.utime(tmp_path / side, (1, 1))  # clocks of file systems may tick rarely
+    reading = iter(pairs)
+    next(reading)
+    if replaced:
+        (tmp_path / "new").write_bytes(b"six\nten\n")
+        (tmp_path / "new").replace(tmp_path / side)
+    else:
+        (tmp_path / side).write_bytes(b"six\nten\n")
+    with pytest.raises(UsageError, match=rf"{side} was changed while it was read"):
+        list(reading)
+
+
+def test_a_file_deleted_while_it_is_read_is_one_version(tmp_path: Path) -> None:
+    reading = iter(files(tmp_path, b"one\ntwo\n", b"eins\nzwei\n"))
+    next(reading)
+    (tmp_path / "a.en").unlink()
+    assert len(list(reading)) == 1
+
+
 def test_counts_that_differ_name_both_files_and_counts(tmp_path: Path) -> None:
     message = refusal(files(tmp_path, b"x\n" * 3, b"y\n" * 5))
     assert "a.en has 3 lines" in message

@@ -123,7 +123,8 @@ def _attempt(subjects: list[Subject], lines: Path, draw: random.Random, inner: P
     subject = draw.choice(subjects)
     run = Path(shutil.copytree(subject.run, inner / subject.run.name))
     use = draw.choices(USES, WEIGHTS)[0]
-    name = draw.choice([str(path.relative_to(run)) for path in run.rglob("*") if path.is_file()])
+    files = sorted(path for path in run.rglob("*") if path.is_file())  # on any file system
+    name = str(draw.choice(files).relative_to(run))
     kind = draw.choices(list(DAMAGES), DAMAGE_WEIGHTS)[0]
     DAMAGES[kind](run / name, draw)
     what = f"{subject.name}: {kind} of {name}, then {use}"
