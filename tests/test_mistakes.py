@@ -382,6 +382,14 @@ def test_a_folder_that_cannot_be_made_is_refused_before_a_corpus_is_generated(
     assert generated == []
 
 
+def test_a_run_that_does_not_exist_cannot_be_resumed(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    sentence = said(capsys, "train", "--run", tmp_path / "misspelt")
+    assert sentence.startswith(f"regard: There is no run {tmp_path / 'misspelt'}: to start one,")
+    assert not (tmp_path / "misspelt").exists()
+
+
 def test_an_error_of_the_system_names_the_file_that_was_given(
     folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
