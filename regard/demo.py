@@ -8,6 +8,7 @@ from pathlib import Path
 from rich.console import Console
 
 from regard.corpora import grammar
+from regard.corpora.writing import check_folder
 from regard.data.parallel import Parallel
 from regard.predict import Predictor
 from regard.runs.load import load
@@ -34,6 +35,7 @@ def run_demo(folder: Path) -> None:
     """Write the corpus, train, evaluate, translate two sentences, suggest what to try next."""
     console = Console(highlight=False)
     corpus_folder, run_folder = folder / "corpus", folder / "run"
+    check_folder(corpus_folder)
     with console.status("generating an English-German corpus from a grammar"):
         corpus = grammar.generate(PAIRS)
         if not (corpus_folder / "test.trees").exists():

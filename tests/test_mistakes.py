@@ -368,16 +368,32 @@ def test_a_run_without_its_data_can_be_mended_as_it_says(
     assert main(["evaluate", str(copied), "--workers=1"]) == 0
 
 
+def test_a_folder_that_cannot_be_made_is_refused_before_a_corpus_is_generated(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = write_lines(tmp_path / "one.en", ["ant"])
+    generated = list[int]()
+    generate = "regard.corpora.grammar.generate"
+    monkeypatch.setattr(generate, lambda pairs, *_: generated.append(pairs))
+    refusal = f"regard: {file} is a file: choose a folder."
+    assert said(capsys, "corpus", "grammar", "--output", file) == refusal
+    assert said(capsys, "corpus", "grammar", "--output", file / "folder") == refusal
+    assert said(capsys, "demo", "--folder", file) == refusal
+    assert generated == []
+
+
+def test_a_run_that_does_not_exist_cannot_be_resumed(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    sentence = said(capsys, "train", "--run", tmp_path / "misspelt")
+    assert sentence.startswith(f"regard: There is no run {tmp_path / 'misspelt'}: to start one,")
+    assert not (tmp_path / "misspelt").exists()
+
+
 def test_an_error_of_the_system_names_the_file_that_was_given(
     folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     file = write_lines(tmp_path / "one.en", ["ant"])
-    assert said(capsys, "corpus", "grammar", "--output", file, code=1) == (
-        f"regard: {file} is a file: choose a folder."
-    )
-    assert said(capsys, "corpus", "grammar", "--output", file / "folder", code=1) == (
-        f"regard: A folder in the path {file / 'folder'} is a file: choose another path."
-    )
     command = ["translate", folder / "run", "--input", file, "--output", tmp_path / "one.de"]
     limits = resource.getrlimit(resource.RLIMIT_FSIZE)
     try:

@@ -209,6 +209,22 @@ def test_files_that_look_swapped_beside_the_others_are_noted(
     assert not any(f"{a} with {c} look swapped" in note for note in notes)
 
 
+@pytest.mark.parametrize("swapped", [150, 400])
+def test_a_swapped_file_is_noted_however_large_it_is(
+    swapped: int, files: dict[str, list[Path]], tmp_path: Path
+) -> None:
+    (a, b), (c, d) = files["source"], files["target"]
+    many = [" ".join(f"w{n % 97}x" for n in range(i, i + 9)) for i in range(400)]
+    other = [line.replace("w", "v") for line in many]
+    for path, lines in (a, many), (c, other), (b, other[:swapped]), (d, many[:swapped]):
+        write_lines(path, lines)
+    run = train(tmp_path / "run", Parallel(source=(a, b), target=(c, d)))
+    notes = json.loads((run.path / "data.json").read_text())["notes"]
+    looking = [note for note in notes if "look swapped" in note]
+    assert len(looking) == 1
+    assert f"{b} with {d}" in looking[0]
+
+
 def test_a_language_model_reads_several_files(files: dict[str, list[Path]]) -> None:
     pairs = Parallel(target=files["target"]).open_for(False, ())
     assert [pair.number for pair in pairs] == list(range(1, 121))

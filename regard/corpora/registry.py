@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Optional
 
 from regard.corpora import algorithms, drawn_words, grammar, listops, points, summaries
+from regard.corpora.writing import check_folder
 from regard.errors import UsageError
 from regard.messages import unknown
 from regard.terminal import counting
@@ -64,6 +65,7 @@ def write_corpus(
         if name not in points.TASKS:
             raise UsageError(f"The lines of {name} are not points; remove --points.")
         write = partial(_write_points, name, sizes=sizes)
+    check_folder(folder)
     try:
         write(pairs, seed, folder)
     except ValueError as error:

@@ -9,6 +9,13 @@ from regard.errors import UsageError
 from regard.files import write_text
 
 
+def check_folder(folder: Path) -> None:
+    """Refuse a folder that cannot be made, before a corpus is generated for it."""
+    nearest = next(each for each in (folder, *folder.parents) if each.exists())
+    if not nearest.is_dir():
+        raise UsageError(f"{nearest} is a file: choose a folder.")
+
+
 def write_files(folder: Path, files: Mapping[str, Sequence[str]]) -> None:
     """Write the lines of each file; writing the same corpus again changes nothing."""
     texts = {folder / name: "".join(f"{line}\n" for line in files[name]) for name in files}

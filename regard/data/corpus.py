@@ -85,7 +85,7 @@ class Portion:
         """Each record of all files, of which these are the readings, with its annotations."""
         sides, beside = readings[: len(self.files)], readings[len(self.files) :]
         streams = [self._records(sides), *map(_lines, beside)]
-        unit = "pairs" if self.holds_pairs else "lines"
+        unit = "pair" if self.holds_pairs else "line"
         for record, *lines in _aligned([sides[0], *beside], streams, unit):
             yield record, lines
 
@@ -93,7 +93,7 @@ class Portion:
         if self.holds_pairs:
             yield from records(sides[0], self.columns)
             return
-        lines = _aligned(sides, [_usable(reading) for reading in sides], "lines")
+        lines = _aligned(sides, [_usable(reading) for reading in sides], "line")
         for number, row in enumerate(lines, 1):
             yield Record(number, row[0] if len(row) == 2 else "", row[-1])
 
@@ -169,7 +169,7 @@ class Pairs:
         tally = _Tally()
         self._begins = []
         for index, portion in enumerate(self.portions):
-            before, kept = tally.read, 0
+            before, kept, skipped = tally.read, 0, dict(tally.skipped)
             self._begins.append(before)
             readings = [Reading(path) for path in portion.all_files]
             for number, (record, beside) in enumerate(portion.rows(readings), 1):
@@ -191,7 +191,11 @@ class Pairs:
                 raise UsageError(f"{portion.names} is empty: give a file with pairs.")
             if not kept:
                 count = tally.read - before
-                raise UsageError(f"{portion.names} has no usable line: all {count:,} were skipped.")
+                why = "; ".join(tally.reasons_since(skipped))
+                all_of_them = f"all {count:,} were" if count > 1 else "its only one was"
+                raise UsageError(
+                    f"{portion.names} has no usable line: {all_of_them} skipped ({why})."
+                )
             for reading in readings:
                 reading.refuse_changed()
             tally.add(kept, readings)
@@ -303,6 +307,9 @@ class _Tally:
         before = self.skipped.get(bad, Skipped(0, where))
         self.skipped[bad] = Skipped(before.count + 1, before.first)
 
+    def reasons_since(self, earlier: Mapping[Bad, Skipped]) -> list[str]:
+        return [bad.value for bad in Bad if self.skipped.get(bad) != earlier.get(bad)]
+
     def add(self, kept: int, readings: Iterable[Reading]) -> None:
         """A portion that was read to its end."""
         self.kept.append(kept)
@@ -357,6 +364,6 @@ def _aligned(
     for reading, other in zip(readings, counts, strict=True):
         if other != counts[0]:
             raise UsageError(
-                f"{readings[0].path} has {counts[0]:,} {unit} but {reading.path} has {other:,}: "
-                "line n of one must belong to line n of the other."
+                f"{readings[0].path} has {counted(counts[0], unit)} but {reading.path} has "
+                f"{other:,}: line n of one must belong to line n of the other."
             )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any
@@ -57,10 +57,15 @@ class Examination:
 
 def examine(pairs: Iterable[Pair], writes: Writes = "text") -> Examination:
     """Look at the first 20,000 pairs."""
+    return examined(pairs, writes).examination()
+
+
+def examined(pairs: Iterable[Pair], writes: Writes = "text") -> Examiner:
+    """An examiner that has seen the first 20,000 pairs."""
     examiner = Examiner(writes)
     for pair in islice(pairs, _SAMPLE):
         examiner.add(pair)
-    return examiner.examination()
+    return examiner
 
 
 def refuse_swapped(
@@ -73,10 +78,30 @@ def refuse_swapped(
 
 def look_swapped(profile: Profile, pairs: Iterable[Pair], writes: Writes = "text") -> bool:
     """Whether the first 20,000 pairs are swapped in comparison with the profile."""
-    examiner = Examiner(writes)
-    for pair in islice(pairs, _SAMPLE):
-        examiner.add(pair)
-    return examiner.looks_swapped(profile)
+    return examined(pairs, writes).looks_swapped(profile)
+
+
+def swapped_among(examiners: Sequence[Examiner], sizes: Sequence[int]) -> list[int]:
+    """Which of several parts of a corpus are swapped in comparison with all others.
+
+    A part with most of the pairs decides what is right; of two equal ones, the first does.
+    """
+    found = []
+    for index, examiner in enumerate(examiners):
+        decides = 2 * sizes[index] > sum(sizes) - (index == 0)
+        others = (each for each in examiners if each is not examiner)
+        if not decides and examiner.looks_swapped(profile_of_all(others)):
+            found.append(index)
+    return found
+
+
+def profile_of_all(examiners: Iterable[Examiner]) -> Profile:
+    """The profile of what several examiners have seen."""
+    total = _Counts()
+    for each in examiners:
+        total.source += each.counts.source
+        total.target += each.counts.target
+    return total.profile()
 
 
 class Examiner:
@@ -86,19 +111,19 @@ class Examiner:
     """
 
     def __init__(self, writes: Writes = "text") -> None:
-        self._counts = _Counts()
+        self.counts = _Counts()
         self._text = writes == "text"
 
     def add(self, pair: Pair) -> None:
-        if self._counts.pairs < _SAMPLE:
-            self._counts.add(pair)
+        if self.counts.pairs < _SAMPLE:
+            self.counts.add(pair)
 
     def repetitions(self) -> list[str]:
         """Warnings of a line that is in many pairs."""
-        return self._counts.repetitions(self._text)
+        return self.counts.repetitions(self._text)
 
     def examination(self) -> Examination:
-        return Examination(self._counts.profile(), tuple(self._counts.warnings(self._text)))
+        return Examination(self.counts.profile(), tuple(self.counts.warnings(self._text)))
 
     def refuse_swapped(self, profile: Profile, name: str) -> None:
         if self.looks_swapped(profile):
@@ -113,8 +138,8 @@ class Examiner:
         """
         if not self._text:
             return False
-        source, known_source = _leaning(profile, self._counts.source)
-        target, known_target = _leaning(profile, self._counts.target)
+        source, known_source = _leaning(profile, self.counts.source)
+        target, known_target = _leaning(profile, self.counts.target)
         known = min(known_source, known_target) >= _FEWEST_KNOWN
         return known and source > _MARGIN and target < -_MARGIN
 

@@ -133,7 +133,8 @@ class Report:
             )
         if self.ratio is not None:
             rows.append(("ratio", f"{self.ratio:.2f} characters of target per one of source"))
-        rows.append(("recipe that fits", self.recipe))
+        if self.pairs:
+            rows.append(("recipe that fits", self.recipe))
         if self.forecast is not None:
             rows += self.forecast.facts
         if self.removed is not None:

@@ -9,7 +9,7 @@ from typing import Any, Optional
 
 import numpy as np
 
-from regard.data.doctor import Examiner, Overlap, Profile, look_swapped
+from regard.data.doctor import Examiner, Overlap, Profile, examined, swapped_among
 from regard.data.line import Pair
 from regard.data.parallel import Parallel, PathLike
 from regard.data.reread import Reread
@@ -73,7 +73,7 @@ def read_data(
         examination = _examine(training, config.writes).examination()
         notes = [*training.report.sentences(), *examination.warnings]
         notes += _repeated(training, config.item)
-        notes += _swapped_portions(training, examination.profile)
+        notes += _swapped_portions(training)
         if validation is not None:
             examiner = _examine(validation, config.writes)
             notes += validation.report.sentences()
@@ -98,15 +98,19 @@ def _repeated(training: Reread, item: str) -> list[str]:
     return [f"{copies:,} of {counted(count, item)} {verb} an earlier one."]
 
 
-def _swapped_portions(training: Reread, profile: Profile) -> list[str]:
+def _swapped_portions(training: Reread) -> list[str]:
     """A warning for each portion that looks swapped compared with the others; both directions may
     be wanted."""
-    if len(training.report.kept_of) == 1:
+    sizes = training.report.kept_of
+    if len(sizes) == 1:
         return []
+    names, examiners = [], []
+    for portion, pairs in training.portions():
+        names.append(portion.names)
+        examiners.append(examined(pairs))
     return [
-        f"The source and target of {portion.names} look swapped in comparison with the other files."
-        for portion, pairs in training.portions()
-        if look_swapped(profile, pairs)
+        f"The source and target of {names[index]} look swapped in comparison with the other files."
+        for index in swapped_among(examiners, sizes)
     ]
 
 

@@ -143,7 +143,10 @@ def _prepared(
     corrected and repeated.
     """
     if config is None and not Run.exists(path):
-        raise UsageError("Give a recipe, such as tiny, and the files to train on.")
+        raise UsageError(
+            f"There is no run {path}: to start one, give a recipe, such as tiny, and the files to "
+            "train on."
+        )
     if start is not None and tokenizer is not None:
         raise UsageError("--tokenizer has no effect with --from, which copies the tokenizer.")
     if not data:

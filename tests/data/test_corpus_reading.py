@@ -213,7 +213,15 @@ def test_empty_files_are_refused(tmp_path: Path) -> None:
 
 
 def test_files_without_a_usable_pair_are_refused(tmp_path: Path) -> None:
-    assert "no usable line" in refusal(files(tmp_path, b"\n\n", b"x\ny\n"))
+    said = refusal(files(tmp_path, b"\n\n", b"x\ny\n"))
+    assert "no usable line: all 2 were skipped (empty)." in said
+    long = b"x" * (MAX_CHARACTERS + 1)
+    said = refusal(files(tmp_path, long + b"\n\n", b"x\ny\n"))
+    assert "all 2 were skipped (empty; longer than 100,000 characters)." in said
+
+
+def test_one_line_is_counted_as_one(tmp_path: Path) -> None:
+    assert "a.en has 1 line but" in refusal(files(tmp_path, b"x\n", b"x\ny\n"))
 
 
 def test_gzip_is_told_by_its_bytes_and_not_by_its_name(tmp_path: Path) -> None:

@@ -124,7 +124,7 @@ def test_csv_of_other_delimiters(mark: str, tmp_path: Path) -> None:
         ('en,de\n"' + "x\n" * 100_000, "en,de", "a.csv:2 is not valid CSV (field larger than"),
         ("en,de\n", "en,de", "a.csv is empty"),
         ("", "en,de", "a.csv is empty"),
-        ("en,de\n,\n", "en,de", "a.csv has no usable line: all 1 were skipped"),
+        ("en,de\n,\n", "en,de", "a.csv has no usable line: its only one was skipped (empty)"),
         (b"en,de\na,b\n\xe9,c\n", "en,de", "a.csv:3 is not UTF-8 at byte 1"),
         ("en,de\ra,b\r", "en,de", "a.csv has CR line ends"),
     ],

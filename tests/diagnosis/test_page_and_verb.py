@@ -133,6 +133,9 @@ def test_what_training_refuses_is_an_error(
     shown = capsys.readouterr()
     assert "has 300 lines but" in shown.out
     assert "has 300 lines but" in shown.err
+    shorter.write_bytes(b"")
+    assert main(["doctor", f"--source={shorter}", f"--target={shorter}"]) == 2
+    assert "recipe that fits" not in capsys.readouterr().out
     assert main(["doctor", f"--source={given.source}"]) == 2
     assert "--target" in capsys.readouterr().err
     assert main(["doctor", f"--target={shorter}", "--open"]) == 2
