@@ -51,7 +51,7 @@ def summaries() -> Config:
         batch=BatchSettings(tokens=2048, max_length=1500),
         model=TransformerConfig(
             layers=1,
-            width=64,
+            width=128,
             inner=128,
             norm="pre",
             position="shaw",
@@ -62,7 +62,7 @@ def summaries() -> Config:
             mixing=MixerSizes(neighbourhood=8),
         ),
         training=TrainingSettings(
-            optimizer=OptimizerSettings(kind="muon", rate=8e-3, warmup=30),
+            optimizer=OptimizerSettings(kind="muon", rate=6e-3, warmup=30),
             metric="exact",
             validate_every=250,
             validation_lines=100,
