@@ -105,9 +105,14 @@ class Ranks:
         file = os.environ.get(RENDEZVOUS_FILE)
         if file and isinstance(error, RegardError) and not isinstance(error, PeerLost):
             error_file(Path(file)).write_text(str(error), encoding="utf-8")
+        lost = self.size > 1 and _is_lost_peer(error)
+        if lost and error is not None:
+            error.__traceback__ = None  # is not shown, and would keep a sharded model alive
         if self.size > 1 and distributed.is_initialized():
             distributed.destroy_process_group()
             _let_go(error)
+        if lost:
+            raise PeerLost(_LOST) from None
 
     @property
     def first(self) -> bool:
@@ -200,9 +205,14 @@ def without_default_group() -> Iterator[None]:
 
 def _let_go(error: Optional[BaseException]) -> None:
     """Drop what still refers to the group that was left, so that its threads end: the functions
-    that an error has passed through, and the cycles in a sharded model."""
+    that an error has passed through, and the cycles in a sharded model. Its hooks are functions
+    that refer to it themselves, so what nobody is going to be shown is dropped whole."""
+    shown = True
     while error is not None:
         traceback.clear_frames(error.__traceback__)
+        if not shown:
+            error.__traceback__ = None
+        shown = shown and not (error.__suppress_context__ and error.__cause__ is None)
         error = error.__context__
     gc.collect()
 
@@ -287,13 +297,24 @@ def _read(store: Store, key: str) -> str:
     return str(store.get(key), "ascii") if store.check([key]) else ""
 
 
+_LOST = (
+    "Another process of this run was lost: run the same command again to continue from the last "
+    "checkpoint."
+)
+
+
 @contextmanager
 def _errors_as_peer_lost() -> Iterator[None]:
     """Turn torch's errors about a lost process into one sentence."""
     try:
         yield
     except RuntimeError:
-        raise PeerLost(
-            "Another process of this run was lost: run the same command again to continue from "
-            "the last checkpoint."
-        ) from None
+        raise PeerLost(_LOST) from None
+
+
+def _is_lost_peer(error: Optional[BaseException]) -> bool:
+    """Whether an error is torch's own about a lost process, from the exchange of a sharded
+    model."""
+    if isinstance(error, distributed.DistError):
+        return True
+    return isinstance(error, RuntimeError) and "/gloo/transport/" in str(error)
