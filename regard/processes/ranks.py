@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import gc
 import os
 import secrets
@@ -75,6 +76,8 @@ class Ranks:
         if distributed.is_initialized():
             return Ranks(distributed.get_rank(), size, local_size)
         _import_collectives()
+        atexit.unregister(_let_go_of_errors)
+        atexit.register(_let_go_of_errors)
         rank = _number(environment, "RANK")
         file = environment.get(RENDEZVOUS_FILE)
         if file is None:
@@ -105,13 +108,10 @@ class Ranks:
         file = os.environ.get(RENDEZVOUS_FILE)
         if file and isinstance(error, RegardError) and not isinstance(error, PeerLost):
             error_file(Path(file)).write_text(str(error), encoding="utf-8")
-        lost = self.size > 1 and _is_lost_peer(error)
-        if lost and error is not None:
-            error.__traceback__ = None  # is not shown, and would keep a sharded model alive
         if self.size > 1 and distributed.is_initialized():
             distributed.destroy_process_group()
             _let_go(error)
-        if lost:
+        if self.size > 1 and _is_lost_peer(error):
             raise PeerLost(_LOST) from None
 
     @property
@@ -205,15 +205,18 @@ def without_default_group() -> Iterator[None]:
 
 def _let_go(error: Optional[BaseException]) -> None:
     """Drop what still refers to the group that was left, so that its threads end: the functions
-    that an error has passed through, and the cycles in a sharded model. Its hooks are functions
-    that refer to it themselves, so what nobody is going to be shown is dropped whole."""
-    shown = True
+    that an error has passed through, and the cycles in a sharded model."""
     while error is not None:
         traceback.clear_frames(error.__traceback__)
-        if not shown:
-            error.__traceback__ = None
-        shown = shown and not (error.__suppress_context__ and error.__cause__ is None)
         error = error.__context__
+    gc.collect()
+
+
+def _let_go_of_errors() -> None:
+    """The same when the process ends. An error that has passed through a hook of a sharded model
+    keeps the model until then, since clearing a frame does not drop its function."""
+    for name in ("last_exc", "last_type", "last_value", "last_traceback"):
+        vars(sys).pop(name, None)
     gc.collect()
 
 
@@ -313,8 +316,5 @@ def _errors_as_peer_lost() -> Iterator[None]:
 
 
 def _is_lost_peer(error: Optional[BaseException]) -> bool:
-    """Whether an error is torch's own about a lost process, from the exchange of a sharded
-    model."""
-    if isinstance(error, distributed.DistError):
-        return True
+    """Whether an error is gloo's own about a lost process, from the exchange of a sharded model."""
     return isinstance(error, RuntimeError) and "/gloo/transport/" in str(error)
