@@ -83,9 +83,10 @@ class Buckets:
         return summed
 
     def remove(self) -> None:
-        """Let go of the parameters."""
+        """Let go of the parameters, and of sums that are under way."""
         for hook in self._hooks:
             hook.remove()
+        self._sent.clear()
 
     def _send_complete(self) -> None:
         for bucket in self._buckets[len(self._sent) : -1]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import gc
 import os
 import secrets
@@ -75,6 +76,8 @@ class Ranks:
         if distributed.is_initialized():
             return Ranks(distributed.get_rank(), size, local_size)
         _import_collectives()
+        atexit.unregister(_let_go_of_errors)
+        atexit.register(_let_go_of_errors)
         rank = _number(environment, "RANK")
         file = environment.get(RENDEZVOUS_FILE)
         if file is None:
@@ -108,6 +111,8 @@ class Ranks:
         if self.size > 1 and distributed.is_initialized():
             distributed.destroy_process_group()
             _let_go(error)
+        if self.size > 1 and _is_lost_peer(error):
+            raise PeerLost(_LOST) from None
 
     @property
     def first(self) -> bool:
@@ -207,6 +212,14 @@ def _let_go(error: Optional[BaseException]) -> None:
     gc.collect()
 
 
+def _let_go_of_errors() -> None:
+    """The same when the process ends. An error that has passed through a hook of a sharded model
+    keeps the model until then, since clearing a frame does not drop its function."""
+    for name in ("last_exc", "last_type", "last_value", "last_traceback"):
+        vars(sys).pop(name, None)
+    gc.collect()
+
+
 def _number(environment: Mapping[str, str], name: str, without: Optional[int] = None) -> int:
     """A number that torchrun sets, or the one that holds `without` it."""
     if name not in environment and without is not None:
@@ -287,13 +300,21 @@ def _read(store: Store, key: str) -> str:
     return str(store.get(key), "ascii") if store.check([key]) else ""
 
 
+_LOST = (
+    "Another process of this run was lost: run the same command again to continue from the last "
+    "checkpoint."
+)
+
+
 @contextmanager
 def _errors_as_peer_lost() -> Iterator[None]:
     """Turn torch's errors about a lost process into one sentence."""
     try:
         yield
     except RuntimeError:
-        raise PeerLost(
-            "Another process of this run was lost: run the same command again to continue from "
-            "the last checkpoint."
-        ) from None
+        raise PeerLost(_LOST) from None
+
+
+def _is_lost_peer(error: Optional[BaseException]) -> bool:
+    """Whether an error is gloo's own about a lost process, from the exchange of a sharded model."""
+    return isinstance(error, RuntimeError) and "/gloo/transport/" in str(error)

@@ -67,6 +67,13 @@ class SummedGradients(Gradients):
         return list(self.model.parameters())
 
     def compute(self, shares: Sequence[Share], stop: bool, news: bool) -> Step:
+        try:
+            return self._compute(shares, stop, news)
+        except BaseException:
+            self.remove()  # sums that are under way keep threads of the group alive
+            raise
+
+    def _compute(self, shares: Sequence[Share], stop: bool, news: bool) -> Step:
         tokens = sum(share.tokens for share in shares)
         found = self.halving.backward([share.batch for share in shares], tokens)
         flags, parameters = [float(stop), float(news)], self.parameters()

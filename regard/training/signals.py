@@ -26,12 +26,16 @@ class StopSignals:
 
     def __init__(self) -> None:
         self.number: Optional[int] = None
-        self._time = 0.0
+        self._received: Optional[float] = None  # when the first signal came to this process
 
     def request(self) -> None:
-        """Stop as if SIGTERM had been received, because another process received a signal."""
+        """Stop as if SIGTERM had been received, because another process received a signal.
+
+        It may be on its way to this process too, from a scheduler that ends one machine after
+        another, and must not count as a second one when it arrives.
+        """
         if self.number is None:
-            self.number, self._time = signal.SIGTERM, time.monotonic()
+            self.number = signal.SIGTERM
 
     @contextmanager
     def handled(self) -> Iterator[None]:
@@ -52,8 +56,8 @@ class StopSignals:
 
     def _handle(self, number: int, frame: Any) -> None:
         now = time.monotonic()
-        if self.number is not None:
-            if now - self._time > REPEAT_SECONDS:
-                raise KeyboardInterrupt if number == signal.SIGINT else SystemExit(128 + number)
-            return
-        self.number, self._time = number, now
+        if self._received is None:
+            self._received = now
+            self.number = self.number or number
+        elif now - self._received > REPEAT_SECONDS:
+            raise KeyboardInterrupt if number == signal.SIGINT else SystemExit(128 + number)

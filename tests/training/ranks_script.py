@@ -5,6 +5,7 @@ At the end it names its threads, where the system lists them.
 
 from __future__ import annotations
 
+import atexit
 import os
 import sys
 from pathlib import Path
@@ -30,7 +31,5 @@ def print_threads() -> None:
 
 
 register_optimizer_step_pre_hook(keep_first)
-try:
-    sys.exit(main())
-finally:
-    print_threads()
+atexit.register(print_threads)  # first, so that it comes last
+sys.exit(main())

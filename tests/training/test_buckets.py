@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+import gc
 from types import SimpleNamespace
 from typing import Any, cast
+from weakref import ref
 
 import pytest
 import torch
 from torch import Tensor, nn
 
+from regard.data.store import Offset, Share
+from regard.models.example import EXAMPLE_SIZES
+from regard.models.transformer import TransformerConfig
 from regard.processes.buckets import Buckets
-from regard.processes.ranks import Ranks
+from regard.processes.ranks import PeerLost, Ranks
+from regard.training.gradients import SummedGradients
+from regard.training.settings import TrainingSettings
 
 
 class Wire:
@@ -122,3 +129,35 @@ def test_hooks_can_be_removed(wire: Wire) -> None:
     with buckets.last_pass():
         model(torch.randn(2, 4)).sum().backward()
     assert not wire.sent
+
+
+class LostWire:
+    """To another process that is gone when its first sum is awaited."""
+
+    size = 2
+
+    def __init__(self) -> None:
+        self.works: list[ref[Wire]] = []
+
+    def begin_all_reduce(self, tensor: Tensor) -> Any:
+        work = Wire()
+        self.works.append(ref(work))
+        return work
+
+    def finish(self, work: Any) -> None:
+        raise PeerLost("gone")
+
+
+def test_a_step_that_fails_lets_go_of_the_sums_under_way(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Which would keep threads of the group alive after it is left."""
+    monkeypatch.setattr(Buckets.__init__, "__defaults__", (1,))  # one bucket per parameter
+    config, wire = TransformerConfig.miniatures()[0], LostWire()
+    gradients = SummedGradients(
+        config.build(*EXAMPLE_SIZES), TrainingSettings(), cast(Ranks, wire), print
+    )
+    batch = config.example(rows=3, seed=1)
+    with pytest.raises(PeerLost):
+        gradients.compute([Share(batch, batch.tokens, False, Offset())], stop=False, news=False)
+    assert len(wire.works) > 2
+    gc.collect()
+    assert not any(work() for work in wire.works)

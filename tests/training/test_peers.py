@@ -113,7 +113,8 @@ def test_ctrl_c_at_the_beginning_ends_the_peers_without_a_word(
     seconds: float, tmp_path: Path, corpus: Corpus
 ) -> None:
     run = tmp_path / "run"
-    process = start(command(run, corpus), start_new_session=True)
+    long = command(run, corpus, "--steps", "9999")  # no machine is through before the signal
+    process = start(long, start_new_session=True)
     while not peers(run):
         assert process.poll() is None
         time.sleep(0.02)

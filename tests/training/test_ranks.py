@@ -97,3 +97,18 @@ def test_no_thread_of_a_group_outlives_it(
     """Of a sharded model, and of processes that regard starts."""
     said = finish(launch(tmp_path / "run", corpus, processes, f"training.{setting}"))
     check_threads(said, processes)
+
+
+def test_a_sharded_run_reports_a_lost_process_in_one_sentence_and_leaves_no_thread(
+    tmp_path: Path, corpus: Corpus
+) -> None:
+    run = tmp_path / "run"
+    process = launch(run, corpus, 1, "training.shard=true", "training.processes=2")
+    wait_for_step(process, run, 20)
+    (peer,) = children(process)
+    os.kill(peer, signal.SIGKILL)
+    said = output(process)
+    assert process.returncode == 1
+    assert "regard: Another process of this run was lost: run the same command again" in said
+    assert "Traceback" not in said
+    check_threads(said, 1)

@@ -21,6 +21,8 @@ from toy import (
 )
 
 from regard.cli import main
+from regard.training import signals
+from regard.training.signals import StopSignals
 
 Corpus = dict[str, Path]
 STEPS = 250
@@ -90,3 +92,17 @@ def test_two_processes_on_one_run_are_refused(
     finally:
         kill(process)
     assert "Another process is training" in capsys.readouterr().err
+
+
+def test_a_signal_that_another_process_has_passed_on_already_is_not_a_second_one(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A scheduler may end the second machine of a run seconds after the first."""
+    monkeypatch.setattr(signals, "REPEAT_SECONDS", -1)  # however soon it comes
+    asked = StopSignals()
+    with asked.handled():
+        asked.request()
+        signal.raise_signal(signal.SIGTERM)  # would end the process while it saves
+        assert asked.number == signal.SIGTERM
+        with pytest.raises(SystemExit):
+            signal.raise_signal(signal.SIGTERM)
