@@ -312,7 +312,7 @@ WRONG: dict[str, tuple[list[str], str]] = {
     "no files": (BEGIN, "--source and --target"),
     "one file": ([*BEGIN, "--source", "S"], "--target"),
     "one validation file": ([*BEGIN, *FILES, "--valid-source", "S"], "--valid-target"),
-    "nothing but a new run": (["train", "--run", "R"], "Give a recipe"),
+    "nothing but a new run": (["train", "--run", "R"], "give a recipe"),
     "two budgets": ([*BEGIN, *FILES, "--steps", "1", "--epochs", "1"], "one budget only"),
     "no steps": ([*BEGIN, "--steps", "0"], "--steps"),
     "half a step": ([*BEGIN, "--steps", "1.5"], "--steps"),

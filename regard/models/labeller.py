@@ -51,7 +51,8 @@ class Labeller(Model):
         loss = self.output.loss(_fit(encoded.output, length), state, target.values, labels)
         every = loss.nll.new_zeros(labels.shape)
         every[labels] = loss.nll
-        return Loss(loss.total, every[target.mask], batch.tokens)
+        every = every[target.mask]
+        return Loss(loss.total, every, len(every))
 
     @torch.inference_mode()
     def log_probabilities(self, batch: Batch) -> Tensor:
