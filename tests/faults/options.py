@@ -153,7 +153,10 @@ def prepared(folder: Path) -> Iterator[Attempt]:
         if number % SEARCHED_EVERY == 0:
             return _search_attempt(run, lines, draw, inner)
         member = IN_TURN[number % len(IN_TURN)]
-        return _attempt(Miniature.of(*member, corpus, inner), draw, inner)
+        subject = Miniature.of(*member, corpus, inner)
+        with subject.as_recipe():
+            assert _accepted(subject, inner), "it is refused without any option"
+            return _attempt(subject, draw, inner)
 
     yield attempt
 
@@ -210,19 +213,22 @@ def _generated(strategy: st.SearchStrategy[T], draw: random.Random) -> list[T]:
 def _try(
     subject: Miniature, path: str, text: str, draw: random.Random, inner: Path
 ) -> Counter[str]:
-    run, counts = inner / "run", Counter({"options": 1})
-    given = f"--set={path}={text}"
-    nowhere = [f"--source={inner / 'none'}", f"--target={inner / 'none'}"]
-    if not subject.config.reads_source:
-        nowhere = nowhere[1:]
-    said = command("train", subject.name, f"--run={run}", *nowhere, given)
-    said.assert_one_sentence()
-    assert not run.exists(), "a folder was made"
-    if f"{inner / 'none'}" not in said.errors:
+    run, counts, given = inner / "run", Counter({"options": 1}), f"--set={path}={text}"
+    if not _accepted(subject, inner, given):
         return counts + Counter({"refused at once": 1})
     if draw.random() > TRAINED:
         return counts + Counter({"accepted": 1})
     return counts + Counter({"accepted": 1, _trained(subject, run, given): 1})
+
+
+def _accepted(subject: Miniature, inner: Path, *given: str) -> bool:
+    """Whether all that is said against these options is that the files are missing."""
+    run, missing = inner / "run", inner / "none"
+    files = [f"--{name.replace('_', '-')}={missing}" for name in subject.files]
+    said = command("train", subject.name, f"--run={run}", *files, *given)
+    said.assert_one_sentence()
+    assert not run.exists(), "a folder was made"
+    return str(missing) in said.errors
 
 
 def _trained(subject: Miniature, run: Path, given: str) -> str:
@@ -248,5 +254,5 @@ OPTIONS = Campaign(
     "Values of every setting of every architecture, generated from their types",
     {QUICK: 9, FULL: 360},
     prepared,
-    {"options": 2_000},
+    {"options": 2_000, "accepted": 300},
 )

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -55,6 +57,15 @@ class Miniature:
 
     def train(self, run: Path, steps: int) -> None:
         regard.train(self.config, run=run, steps=steps, quiet=True, **parallel(self.files))
+
+    @contextmanager
+    def as_recipe(self) -> Iterator[None]:
+        """Commands know its config as a recipe by its name."""
+        RECIPES[self.name] = lambda: self.config
+        try:
+            yield
+        finally:
+            del RECIPES[self.name]
 
     def command(self, run: Path, steps: int) -> list[str]:
         """What `train` does, as arguments of the command line."""
