@@ -10,7 +10,7 @@ from typing import Any
 
 def main() -> int:
     reports = [json.loads(path.read_bytes()) for path in sorted(Path(sys.argv[1]).glob("*.json"))]
-    print("| campaign | attempts | what came of them | failures | minutes of one core |")
+    print("| campaign | attempts | outcome | failures | minutes of one core |")
     print("|---|---:|---|---:|---:|")
     for report in reports:
         counts = [f"{n:,} {name}" for name, n in report["counts"].items() if ":" not in name]
