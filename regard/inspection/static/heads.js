@@ -128,12 +128,8 @@ function seriesOf(weights, choice, gridOf) {
   });
 }
 
-function legend(series) {
+/* The only head of a model needs no name. */
+function legend(series, single) {
   const entries = series.map((each) => make("span", {}, swatch(each.colour), named("span", each.name)));
-  const canvas = make("canvas", { "aria-hidden": "true" });
-  const steps = Float32Array.from({ length: 161 }, (_, index) => (index / 160) ** 2);
-  const grid = new Grid(steps, [""], new Array(161).fill(""));
-  paintSeries(canvas, [{ grid, colour: series[0].colour }]);
-  const scale = make("span", { class: "scale", title: "The intensity is the square root of the weight." }, "weight 0", canvas, "1");
-  return make("div", { class: "legend" }, ...entries, scale);
+  return make("div", { class: "legend" }, ...(single ? [] : entries), scaleOf(series[0].colour));
 }

@@ -62,7 +62,7 @@ const state = {
     if (!look.attention[chosen.kind]) chosen.kind = Object.keys(look.attention)[0] || "cross";
     for (const [kind, found] of Object.entries(weights)) state.heads(kind).fill(look, found);
     const build = {
-      attention: () => attentionPanel(state, look, weights[chosen.kind]),
+      attention: () => attentionPanel(state, look, weights),
       alignment: () => alignmentPanel(state, look, weights.cross),
       search: () => searchPanel(look),
       tokens: () => tokensPanel(look),
@@ -144,7 +144,7 @@ class Header {
     this.sentence.replaceChildren(...sourceText(look));
     const begun = look.prefix && look.translation.startsWith(look.prefix) ? look.prefix : "";
     this.translation.replaceChildren(named("u", begun), look.translation.slice(begun.length));
-    const origin = look.given ? "given target" : look.prefix ? "found by search, with its beginning given" : "found by search";
+    const origin = look.given ? "given target" : look.prefix ? "found by search, with its beginning given" : look.searchTree.length ? "found by search" : "found without search";
     this.facts.textContent = `${origin}, log p ${look.log.toFixed(3)}, ${look.written.length} tokens`;
   }
 }
