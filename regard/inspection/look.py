@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Optional, Union
 
@@ -42,6 +42,7 @@ class Written:
     piece: str
     log_probability: float
     best: tuple[tuple[str, float], ...]  # pieces and log-probabilities, most probable first
+    word: str = ""  # of the source, if the model writes a tag for each
 
 
 @dataclass(frozen=True)
@@ -176,6 +177,9 @@ def look(
     picture = predictor.picture(source)
     if picture is not None:
         source_side = source_side.by_piece(picture.names)
+    if model.writes == "tags":
+        words = zip(written, source_side.words, strict=False)
+        written = tuple(replace(each, word=word) for each, word in words)
     shown = max(16, len(source_side.ids), len(target_side.ids))
     part: Part = "encoder" if model.reads_source else "decoder"
     return Look(

@@ -149,7 +149,7 @@ def pack(look: Look) -> dict[str, Any]:
         },
         "attention": {kind: _attention(look, kind) for kind in look.layers.kinds},
         "written": [
-            [each.piece, round(each.log_probability, 4), _rounded(each.best, 4)]
+            [each.piece, round(each.log_probability, 4), _rounded(each.best, 4), each.word]
             for each in look.written
         ],
         "searchTree": [

@@ -111,7 +111,7 @@ def _packed(
 
 
 def _compressed(weights: NDArray[np.float64]) -> str:
-    """Square roots in steps of 1 / 255, so that small weights, of which long texts have many, can be
+    """Square roots in steps of 1 / 255: small weights, of which long texts have many, can then be
     told apart."""
     steps = np.rint(np.sqrt(weights.clip(0, 1)) * 255).astype(np.uint8)
     return base64.b64encode(zlib.compress(steps.tobytes(), 6)).decode("ascii")
@@ -148,8 +148,8 @@ def load_snapshots(run: Run, steps: Optional[Iterable[int]] = None) -> Iterator[
 
 
 def _kinds(sentence: dict[str, Any]) -> list[dict[str, Any]]:
-    """The kinds of attention of a sentence; in a snapshot of version 0.3 it is that to the source or
-    the heads of a machine, layer by layer, without axes and not compressed."""
+    """The kinds of attention of a sentence; a snapshot of version 0.3 has that to the source or the
+    heads of a machine, layer by layer, without axes and not compressed."""
     found = sentence.get("attention") or []
     if isinstance(found, list):
         return found

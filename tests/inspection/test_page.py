@@ -320,10 +320,16 @@ def test_every_family_shows_what_it_has(browser: Any, tmp_path: Path, family: An
     save_page([found], tmp_path / "look.html")
     shown = Shown(browser, tmp_path / "look.html")
     if found.layers.kinds:
-        for view in ("text", "all heads", "lines and map"):
+        heads = sum(map(len, found.layers.of(next(iter(found.layers.kinds)))))
+        views = [each.text for each in shown.all("[data-choice=view]")]
+        assert views == ["lines and map", "text", *(["all heads"] if heads > 1 else [])]
+        assert bool(shown.all(".picker")) == (heads > 1)  # of one there is nothing to choose
+        for view in reversed(views):
             shown.press("view", view)
         assert len(shown.all(".side.left .word")) > 0
     else:
+        assert shown.all("table.tokens")
+        shown.press("attention", "Attention")
         assert "no attention" in shown.all("main")[0].text
     for name in ("Alignment", "Search", "Tokens", "Vectors"):
         shown.press(name.lower(), name)

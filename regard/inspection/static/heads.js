@@ -72,6 +72,11 @@ class HeadChoice {
   }
 }
 
+/* Of one head there is nothing to choose. */
+function isSingle(weights) {
+  return weights.heads.length === 1 && weights.heads[0] === 1;
+}
+
 /* A button per head, by layer and head; the bar shows its entropy. */
 function headButtons(weights, choice, changed) {
   const most = Math.log2(Math.max(2, weights.columns));

@@ -69,7 +69,7 @@ const state = {
       vectors: () => vectorsPanel(look),
     };
     document.title = `${payload.title}: ${look.title.slice(0, 60)}`;
-    document.body.classList.toggle("long", look.sides.target.words.length > 60);
+    document.body.classList.toggle("long", isLong(look));
     const key = document.activeElement && document.activeElement.dataset.key;
     header.show(look);
     state.pointer = null;
@@ -79,6 +79,11 @@ const state = {
     document.body.dataset.ready = "true";
   },
 };
+
+/* Of more words than lines between them could show. */
+function isLong({ sides }) {
+  return Math.max(sides.source.words.length, sides.target.words.length) > 60;
+}
 
 function panels() {
   const bar = make("nav", { "aria-label": "panels" });
@@ -172,6 +177,7 @@ document.addEventListener("keydown", (event) => {
   state.pointer.show(null, null);
 });
 matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => state.render());
-if (payload.looks[0].sides.target.words.length > 60) state.chosen.view = "text";
+if (isLong(payload.looks[0])) state.chosen.view = "text";
+if (!Object.keys(payload.looks[0].attention).length) state.chosen.panel = "tokens";
 const header = new Header();
 state.render();

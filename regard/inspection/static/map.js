@@ -95,6 +95,7 @@ function heatMap(series, { width, links = [], pointer = null, label = "", smalle
 
 /* What is down and across, as a sentence. */
 function axesOf([down, across]) {
+  if (down === across) return `Down: ${down}, which attends. Across: ${across}, which is attended to.`;
   return `Down: ${down}. Across: ${across}.`;
 }
 

@@ -43,38 +43,39 @@ function documentPart(series, look, weights, pointer) {
 /* Of a model that reads a picture: where in it each token was seen. */
 function picturePanel(state, look, weights, tools) {
   const { view: chosen } = state.chosen;
-  tools.append(state.choice("view", "view", [["lines", "picture"], ["text", "map"]], chosen === "text" ? "text" : "lines"));
+  tools.append(state.choice("view", "view", [["lines", "picture"], ["map", "map"]], chosen === "map" ? "map" : "lines"));
   const heads = state.heads("cross");
   const [looking, lookedAt] = look.attention.cross.sides;
   const series = seriesOf(weights, heads, (values) => new Grid(values, looking.pieces, lookedAt.pieces));
   const readout = readoutLine("Point at a token to see the row and column of the patches it attends to; click to pin it.");
   const pointer = state.point(describeWeights(readout, series));
   const label = "Tokens down, patches of the picture across. Arrow keys move through the cells.";
-  const view = chosen === "text" ? heatMap(series, { width: state.width(), pointer, label, smallest: SLOT, largest: 34 }) : pictureView(series, look.picture, state.width(), pointer);
+  const view = chosen === "map" ? heatMap(series, { width: state.width(), pointer, label, smallest: SLOT, largest: 34 }) : pictureView(series, look.picture, state.width(), pointer);
   pointer.views.push(view);
-  return [tools, headPicker(weights, heads, state.render), readout, view.element, legend(series)];
+  const single = isSingle(weights);
+  return [tools, single ? "" : headPicker(weights, heads, state.render), readout, view.element, legend(series, single)];
 }
 
 /* By kind of attention, the views that show it; the first is that on which the page opens. */
 function viewsOf({ kind, axes }) {
   if (BETWEEN_WORDS.includes(kind)) return [["lines", "lines and map"], ["text", "text"]];
-  return axes[0] === "sentences" && axes[1] === "source" ? [["lines", "sentences"], ["text", "map"]] : [["lines", "map"]];
+  return axes[0] === "sentences" && axes[1] === "source" ? [["lines", "sentences"], ["map", "map"]] : [["lines", "map"]];
 }
 
 function attentionPanel(state, look, found) {
   const kinds = Object.keys(look.attention);
-  if (!kinds.length) return [note("This model has no attention; see Search and Tokens.")];
+  if (!kinds.length) return [note("This model has no attention; see Tokens.")];
   const { kind, unit } = state.chosen;
   const [packed, weights, heads] = [look.attention[kind], found[kind], state.heads(kind)];
   const tools = make("div", { class: "tools" });
   tools.append(state.choice("attention", "kind", kinds.map((each) => [each, look.attention[each].titles[0]])));
   if (look.picture && kind === "cross") return picturePanel(state, look, weights, tools);
-  const single = weights.heads.length === 1 && weights.heads[0] === 1;
+  const single = isSingle(weights);
   const views = [...viewsOf(packed), ...(single ? [] : [["heads", "all heads"]])];
   const [, view] = views.find(([name]) => name === state.chosen.view) || views[0];
   const divided = packed.sides.some((side) => side.words.length < side.pieces.length);
   if (views.length > 1) tools.append(state.choice("view", "view", views, views.find((each) => each[1] === view)[0]));
-  if (divided || BETWEEN_WORDS.includes(kind)) tools.append(state.choice("unit", "unit", [["words", "words"], ["pieces", "pieces"]]));
+  if (divided || (payload.editable && BETWEEN_WORDS.includes(kind))) tools.append(state.choice("unit", "unit", [["words", "words"], ["pieces", "pieces"]]));
   if (kind === "cross") tools.append(...momentChoice(state, look));
   const sides = kind === "cross" && state.moment(look) === "reading" ? [look.sides.read, packed.sides[1]] : packed.sides;
   const gridOf = (values) => gridBetween(values, sides, unit);
@@ -162,10 +163,12 @@ function searchPanel(look) {
   return [readout, keys, treeView(look.searchTree, readout)];
 }
 
+/* Where each token is the tag of a source word, that word comes first. */
 function tokensPanel(look) {
-  const titles = ["token", "probability", "", "most probable tokens"];
+  const tags = look.written.some(([, , , word]) => word);
+  const titles = [...(tags ? ["word"] : []), "token", "probability", "", "most probable tokens"];
   const table = make("table", { class: "tokens" }, make("tr", {}, ...titles.map((text) => named("th", text))));
-  for (const [piece, log, best] of look.written) {
+  for (const [piece, log, best, word] of look.written) {
     const bar = make("b", {});
     bar.style.width = `${(100 * Math.exp(log)).toFixed(1)}%`;
     const others = make("td", { class: "others" });
@@ -174,9 +177,11 @@ function tokensPanel(look) {
     }
     const gauge = make("td", {}, make("span", { class: "gauge" }, bar));
     const number = named("td", formatProbability(Math.exp(log)), { class: "number" });
-    table.append(make("tr", {}, make("td", {}, named("bdi", piece)), gauge, number, others));
+    const of = tags ? make("td", {}, named("bdi", word)) : "";
+    table.append(make("tr", {}, of, make("td", {}, named("bdi", piece)), gauge, number, others));
   }
-  return [table, note("Each probability is conditional on the source and the tokens before it.")];
+  const given = look.sides.read ? "the source and the tokens before it" : "the source";
+  return [table, note(`Each probability is conditional on ${given}.`)];
 }
 
 function neighbourTable(list) {

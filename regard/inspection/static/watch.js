@@ -159,8 +159,10 @@ function showCharts() {
   for (const name of added) drawnCharts.set(name, new Chart(TITLES[name] || `${plain(name)} on the validation data`));
   if (added.length) charts.replaceChildren(...[...found.keys()].map((name) => drawnCharts.get(name).element));
   for (const [name, chart] of drawnCharts) chart.element.hidden = !found.has(name);
+  const ends = [...found.values()].flat().flatMap((line) => line.points.map(([at]) => at));
+  const last = Math.max(...ends, chosen.axis === "time" ? 1 : 2);
   for (const [name, lines] of found) { /* once all have their places, which decide their widths */
-    drawnCharts.get(name).update(lines, { log: log && name === "loss", byTime: chosen.axis === "time" });
+    drawnCharts.get(name).update(lines, { log: log && name === "loss", byTime: chosen.axis === "time", last });
   }
 }
 
@@ -233,11 +235,11 @@ async function showAttention({ attention, picture }) {
   readout.hidden = !attention.length;
   const over = attention.findIndex((kind) => kind.axes[1] === "sentences");
   const parts = attention.flatMap((kind, index) => {
-    if (picture && kind.kind === "cross") return [pictures(grids[index][0], picture)];
+    if (picture && kind.kind === "cross") return [pictures(kind, grids[index][0], picture)];
     if (kind.kind === "sentences-source") return [sentenceTexts(kind, grids[index][0], over < 0 ? null : grids[over][0].values)];
     return grids[index].map((grid, layer) => mapOf(kind, grid, layer));
   });
-  maps.replaceChildren(...(parts.length ? parts : [named("p", "No attention was kept for this sentence.", { class: "note" })]));
+  maps.replaceChildren(...(parts.length ? parts : [named("p", "No attention was kept for this sentence; 'regard look' shows what there is.", { class: "note" })]));
   if (parts.length) maps.append(make("div", { class: "legend" }, scaleOf(colour("--accent"))));
 }
 
@@ -251,8 +253,11 @@ function pointerOf(kind, grid) {
   return pointer;
 }
 
-function pictures(grid, picture) {
-  return pictureView(seriesFrom(grid), picture, roomOf()).element;
+function pictures(kind, grid, picture) {
+  const pointer = pointerOf(kind, grid);
+  const view = pictureView(seriesFrom(grid), picture, roomOf(), pointer);
+  pointer.views.push(view);
+  return view.element;
 }
 
 function sentenceTexts(kind, grid, over) {
