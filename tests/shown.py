@@ -10,18 +10,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-RESIZED = "return window.innerWidth === arguments[0]"
 READY = "return document.body.dataset.ready === 'true'"
 
 
 @contextmanager
 def width(browser: Any, pixels: int) -> Iterator[None]:
-    """A screen of another width, before a page is loaded that would draw itself anew."""
-    from selenium.webdriver.support.ui import WebDriverWait
-
+    """A screen of another width."""
     sizes = {"width": pixels, "height": 900, "deviceScaleFactor": 1, "mobile": False}
     browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", sizes)
-    WebDriverWait(browser, 60).until(lambda b: b.execute_script(RESIZED, pixels))
     yield
     browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
 

@@ -41,8 +41,9 @@ def snapshot(predictor: Predictor, pairs: Sequence[Pair], outputs: Sequence[str]
     read = [(pair.source, output) for pair, output in zip(pairs, outputs, strict=True)]
     pictures = _pictures(predictor, pairs)
     keep = partial(_attention, pictured=any(pictures))
-    shown = predictor.model.reads_source
-    found = predictor.attend(read, keep, []) if shown else [[]] * len(pairs)
+    found: Iterable[list[dict[str, Any]]] = [[]] * len(pairs)
+    if predictor.model.reads_source:
+        found = predictor.attend(read, keep, [])
     return {
         "sentences": [
             {

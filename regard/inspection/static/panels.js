@@ -81,7 +81,7 @@ function attentionPanel(state, look, found) {
   const gridOf = (values) => gridBetween(values, sides, unit);
   if (view === "all heads") return [tools, ...allHeads(state, weights, heads, gridOf)];
   const series = seriesOf(weights, heads, gridOf);
-  const readout = readoutLine(view === "map" ? POINT : POINT_AT_WORDS);
+  const readout = readoutLine(views[0][1] === "lines and map" ? POINT_AT_WORDS : POINT);
   const pointer = state.point(describeWeights(readout, series, VERBS[kind]));
   const label = `${packed.titles[0]}, ${series.map((each) => each.name).join(", ")}. Arrow keys move through the cells.`;
   const titles = packed.titles.slice(1);
