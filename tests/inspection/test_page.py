@@ -28,6 +28,7 @@ from regard.inspection.look import Look, look
 from regard.inspection.page import STEPS, as_json, frame, page, save_page
 from regard.metrics.alignment import pharaoh
 from regard.models.convolutional import ByteNetConfig, ConvolutionalConfig
+from regard.models.labelling import TaggerConfig
 from regard.models.language import LanguageConfig
 from regard.models.recurrent import RecurrentConfig
 from regard.models.transformer import TransformerConfig
@@ -334,6 +335,28 @@ def test_every_family_shows_what_it_has(browser: Any, tmp_path: Path, family: An
     for name in ("Alignment", "Search", "Tokens", "Vectors"):
         shown.press(name.lower(), name)
     assert shown.errors() == []
+
+
+def test_tags_are_beside_their_words(browser: Any, tmp_path: Path) -> None:
+    """They are independent of each other, and there is no search to show."""
+    found = look(untrained(TaggerConfig(layers=1, width=8, heads=2, inner=8)), "ant bee cat")
+    assert [each.word for each in found.written] == ["ant", "bee", "cat", "</s>"]
+    save_page([found], tmp_path / "look.html")
+    shown = Shown(browser, tmp_path / "look.html")
+    assert "found without search" in shown.all(".facts")[0].text
+    shown.press("search", "Search")
+    assert "without a search" in shown.all("main")[0].text
+    shown.press("tokens", "Tokens")
+    first = [each.text for each in shown.all("table.tokens td:first-child")]
+    assert first == ["ant", "bee", "cat", "</s>"]
+    assert shown.all(".note")[0].text == "Each probability is conditional on the source."
+    assert shown.errors() == []
+
+
+def test_a_long_source_opens_as_text(browser: Any, tmp_path: Path) -> None:
+    found = look(untrained(TransformerConfig.miniatures()[0]), "ant bee " * 40, target="cat")
+    save_page([found], tmp_path / "look.html")
+    assert Shown(browser, tmp_path / "look.html").pressed("view") == ["text"]
 
 
 def test_two_hundred_words_are_drawn(browser: Any, tmp_path: Path) -> None:

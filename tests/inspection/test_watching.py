@@ -360,6 +360,33 @@ def test_the_loss_axis_can_be_logarithmic_and_curves_be_over_time(
     assert shown.errors() == []
 
 
+def test_a_score_of_zero_has_an_axis_to_one_and_all_curves_end_together(
+    browser: Any, able: Path, tmp_path: Path
+) -> None:
+    run = grown(able, tmp_path / "run")
+    run.journal.add("validation", 30, {"loss": 1.0, "symbol_error": 0.0})
+    run.journal.path.write_text(
+        "".join(
+            json.dumps({**each, "symbol_error": 0.0} if each["event"] == "validation" else each)
+            + "\n"
+            for each in map(json.loads, run.journal.path.read_text().splitlines())
+        )
+    )
+    run.journal.add("train", 100, {"loss": 1.0, "time": 60.0})
+    assert main(["watch", str(run.path), "--output", str(tmp_path / "watch.html")]) == 0
+    shown = Shown(browser, tmp_path / "watch.html")
+    charts = {
+        figure.find_element("css selector", "strong").text: [
+            each.text for each in figure.find_elements("css selector", "text")
+        ]
+        for figure in shown.all("figure:not([hidden])")
+    }
+    ticks = charts["symbol error on the validation data"]
+    assert {"0", "1", "100"} <= set(ticks)
+    assert not any("e-" in each for each in ticks)
+    assert all("100" in each for each in charts.values())
+
+
 def test_hostile_names_and_sentences_stay_text(browser: Any, able: Path, tmp_path: Path) -> None:
     name = "<img src=x onerror=document.title='taken'>"
     run = grown(able, tmp_path / name)
