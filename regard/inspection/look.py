@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Optional, Union
 
@@ -13,7 +13,6 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from regard.data.annotations import SentenceIndex
 from regard.data.batch import Batch, Padded, Row
 from regard.data.line import Line, Pair, Text
 from regard.data.pictures import Picture
@@ -30,7 +29,6 @@ from regard.messages import counted
 from regard.metrics.alignment import Links, pharaoh
 from regard.models.base import Model
 from regard.nn.captured import Attention, by_sentence, watch
-from regard.nn.probe import Axis
 from regard.predict import Predictor
 from regard.search.base import Hypothesis
 
@@ -44,6 +42,7 @@ class Written:
     piece: str
     log_probability: float
     best: tuple[tuple[str, float], ...]  # pieces and log-probabilities, most probable first
+    word: str = ""  # of the source, if the model writes a tag for each
 
 
 @dataclass(frozen=True)
@@ -74,7 +73,6 @@ class Look:
     source_values: Mapping[str, tuple[int, ...]]  # what the model found for each source token
     title: str  # the text as pages show it
     picture: Optional[Picture] = None  # if that is what the source is
-    sentences: tuple[str, ...] = ()  # of the source, if the model reads it sentence by sentence
 
     @property
     def log_probability(self) -> float:
@@ -82,23 +80,7 @@ class Look:
 
     def sides(self, kind: str) -> tuple[Side, Side]:
         """The axis that attends and the axis it attends to."""
-        _, rows, columns = self.layers.of(kind)[0].shape
-        looking, looked_at = self.layers.kinds[kind]
-        return self._side(looking, rows), self._side(looked_at, columns)
-
-    def _side(self, axis: Axis, count: int) -> Side:
-        """The tokens or sentences along an axis; where there are none, as in a memory, numbers."""
-        known = {
-            "source": self.source,
-            "copied": self.source,
-            "target": self.target,
-            "read": self.read,
-        }
-        if axis == "steps":  # reads the source, then writes the target
-            return self.source.then(self.target)
-        if axis == "sentences" and len(self.sentences) == count:
-            return Side.named(self.sentences)
-        return known.get(axis) or Side.numbered(count)
+        return self.layers.sides(kind, self.source, self.target, self.read)
 
     def attention(
         self,
@@ -195,6 +177,9 @@ def look(
     picture = predictor.picture(source)
     if picture is not None:
         source_side = source_side.by_piece(picture.names)
+    if model.writes == "tags":
+        words = zip(written, source_side.words, strict=False)
+        written = tuple(replace(each, word=word) for each, word in words)
     shown = max(16, len(source_side.ids), len(target_side.ids))
     part: Part = "encoder" if model.reads_source else "decoder"
     return Look(
@@ -221,14 +206,7 @@ def look(
         },
         title=predictor.shown(line),
         picture=picture,
-        sentences=source_side.parts(_sentence_of(source)),
     )
-
-
-def _sentence_of(source: Row) -> list[int]:
-    """The number of the sentence of each piece; empty if the model does not read sentences."""
-    found = source.annotations.get(SentenceIndex.name)
-    return [] if found is None else [int(number) for number in found]
 
 
 Ids = tuple[int, ...]

@@ -19,11 +19,11 @@ from regard.data.words import RULE, Side
 from regard.files import write_text
 from regard.inspection.look import Look
 from regard.inspection.vectors import Neighbours, PositionTable
+from regard.nn.captured import Axes, kind_of
+from regard.nn.probe import Axis
 
 STEPS = 10000
 """Weights on the page are multiples of 1 / STEPS; `numbers.js` has the same constant."""
-
-STEPS_OF_MACHINE = "the steps, which read the source and then write the target"
 
 TITLES = {
     "cross": ["target to source", "the target attends …", "… to the source"],
@@ -34,10 +34,23 @@ TITLES = {
     "target-sentences": ["label to sentences", "the label attends …", "… to the sentences"],
     "sentences-memory": ["gates of the memory", "each sentence opens …", "… slots of the memory"],
     "target-memory": ["answer to memory", "the answer attends …", "… to the slots"],
-    "reads": ["read heads", STEPS_OF_MACHINE, "the slots of the memory"],
-    "writes": ["write heads", STEPS_OF_MACHINE, "the slots of the memory"],
+    "target-target": ["within the target", "the target attends to itself", ""],
+    "reads": ["read heads", "each step reads …", "… slots of the memory"],
+    "writes": ["write heads", "each step writes …", "… slots of the memory"],
 }
 """Of each kind of attention: its button, and headings for what attends and what is attended to."""
+
+ALONG: dict[Axis, str] = {
+    "source": "the source",
+    "copied": "the source",
+    "target": "the target",
+    "read": "the target",
+    "steps": "steps, which first read the source and then write the target",
+    "memory": "slots of the memory",
+    "written": "slots of the memory",
+    "sentences": "sentences of the source",
+}
+"""What the rows or columns of a map are."""
 
 SCRIPTS = (
     "numbers.js",
@@ -136,7 +149,7 @@ def pack(look: Look) -> dict[str, Any]:
         },
         "attention": {kind: _attention(look, kind) for kind in look.layers.kinds},
         "written": [
-            [each.piece, round(each.log_probability, 4), _rounded(each.best, 4)]
+            [each.piece, round(each.log_probability, 4), _rounded(each.best, 4), each.word]
             for each in look.written
         ],
         "searchTree": [
@@ -182,22 +195,33 @@ def _attention(look: Look, kind: str) -> dict[str, Any]:
     There are kinds of attention whose weights have any sign and size.
     """
     layers = look.layers.of(kind)
-    looking, looked_at = look.sides(kind)
     flat = np.concatenate([layer.reshape(-1) for layer in layers])
     rounded = np.rint(flat.astype(np.float64) * STEPS).clip(-32768, 32767)
     steps = rounded.astype(np.int16).view(np.uint16)
     planes = np.concatenate([steps & 255, steps >> 8]).astype(np.uint8)
+    looking, looked_at = look.sides(kind)
     return {
+        **described(look.layers.kinds[kind]),
         "sides": [
             _side(side, look.source_values if side is look.source else None)
             for side in (looking, looked_at)
         ],
-        "titles": TITLES.get(kind, [" to ".join(look.layers.kinds[kind]), "", ""]),
         "rows": len(looking.ids),
         "columns": len(looked_at.ids),
         "heads": [len(layer) for layer in layers],
         "entropy": [[round(bits, 4) for bits in layer] for layer in look.entropy(kind)],
         "data": base64.b64encode(zlib.compress(planes.tobytes(), 6)).decode("ascii"),
+    }
+
+
+def described(axes: Axes) -> dict[str, Any]:
+    """What pages say about a kind of attention."""
+    kind = kind_of(axes)
+    return {
+        "kind": kind,
+        "axes": axes,
+        "titles": TITLES.get(kind, [" to ".join(axes), "", ""]),
+        "along": [ALONG[axis] for axis in axes],
     }
 
 

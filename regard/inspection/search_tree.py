@@ -46,7 +46,12 @@ class Trace:
                 self.totals[tuple(path)] = total
 
     def nodes(self, found: Sequence[Hypothesis]) -> tuple[Node, ...]:
-        """The tree, parents before children; `found` are the finished hypotheses, best first."""
+        """The tree, parents before children; `found` are the finished hypotheses, best first.
+
+        What was written without a search has none.
+        """
+        if not self.steps:
+            return ()
         ends = {(*each.tokens, EOS): rank for rank, each in enumerate(found)}
         totals = {**self.totals, **{(*h.tokens, EOS): h.log_probability for h in found}}
         order = sorted(totals, key=len)

@@ -9,13 +9,21 @@ from typing import Any
 
 from regard.files import write_text
 from regard.inspection.local_server import Answer, Request, Routes, serve
-from regard.inspection.page import as_json, document
+from regard.inspection.page import as_json, described, document
 from regard.metrics.table import higher_is_better
 from regard.runs.folder import Run
 from regard.runs.snapshot import load_snapshots, snapshot_steps
 
 STYLES = ("base.css", "look.css", "watch.css")
-SCRIPTS = ("drawing.js", "map.js", "picture.js", "charts.js", "watch.js")
+SCRIPTS = (
+    "numbers.js",
+    "drawing.js",
+    "map.js",
+    "views.js",
+    "picture.js",
+    "charts.js",
+    "watch.js",
+)
 
 MAX_POINTS = 1000
 """Points per curve; more could not be told apart."""
@@ -50,9 +58,26 @@ def run_data(run: Run, since: int = -1) -> dict[str, Any]:
         "metric": run.config.metric,
         "higher": higher_is_better(run.config.metric),
         "snapshots": [
-            each for each in load_snapshots(run, steps) if isinstance(each.get("sentences"), list)
+            _described(each)
+            for each in load_snapshots(run, steps)
+            if isinstance(each.get("sentences"), list)
         ],
     }
+
+
+def _described(snapshot: dict[str, Any]) -> dict[str, Any]:
+    """A snapshot with what pages say about each kind of attention in it."""
+    sentences = [
+        {
+            **sentence,
+            "attention": [
+                {**kind, **described((kind["axes"][0], kind["axes"][1]))}
+                for kind in sentence["attention"]
+            ],
+        }
+        for sentence in snapshot["sentences"]
+    ]
+    return {**snapshot, "sentences": sentences}
 
 
 def version(run: Run) -> str:

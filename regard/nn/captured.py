@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TypeVar, Union
+from typing import Optional, TypeVar, Union
 
 import numpy as np
 import torch
@@ -13,6 +13,7 @@ from torch import Tensor, nn
 
 from regard.data.annotations import SentenceIndex
 from regard.data.batch import Batch
+from regard.data.words import Side
 from regard.nn.probe import Axis, capture, watched
 
 Axes = tuple[Axis, Axis]
@@ -59,6 +60,7 @@ class Attention:
     """
 
     by_axes: Mapping[Axes, tuple[Weights, ...]]
+    sentence_of: tuple[int, ...] = ()  # of each source piece, if the model reads sentences
 
     @property
     def kinds(self) -> dict[str, Axes]:
@@ -71,6 +73,26 @@ class Attention:
         """The layers of a kind; none if the model does not have it."""
         axes = self.kinds.get(kind)
         return () if axes is None else self.by_axes[axes]
+
+    def sides(
+        self, kind: str, source: Side, target: Side, read: Optional[Side] = None
+    ) -> tuple[Side, Side]:
+        """The axis that attends and the axis it attends to: tokens or sentences, and where there
+        are none, as in a memory, numbers."""
+        known: dict[Axis, Optional[Side]] = {
+            "source": source,
+            "copied": source,
+            "target": target,
+            "read": read,
+            "steps": source.then(target),  # a machine reads the source, then writes the target
+            "sentences": Side.named(source.parts(self.sentence_of)) if self.sentence_of else None,
+        }
+        _, rows, columns = self.of(kind)[0].shape
+        looking, looked_at = self.kinds[kind]
+        return (
+            known.get(looking) or Side.numbered(rows),
+            known.get(looked_at) or Side.numbered(columns),
+        )
 
     @property
     def cross(self) -> tuple[Weights, ...]:
@@ -119,7 +141,8 @@ def by_sentence(captured: Captured, batch: Batch) -> list[Attention]:
             axes: tuple(_unpadded(layer[row], axes, real) for layer in layers)
             for axes, layers in captured.items()
         }
-        found.append(Attention(of_row))
+        of_source = () if sentences is None else tuple(sentences[row, :source].tolist())
+        found.append(Attention(of_row, of_source))
     return found
 
 

@@ -6,45 +6,44 @@ from __future__ import annotations
 import base64
 import json
 import re
+import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from typing import Any, Optional
 
 import numpy as np
+from numpy.typing import NDArray
 
 from regard.data.line import Pair
 from regard.data.words import Side, merge
 from regard.errors import UsageError
 from regard.files import read_json, write_text
-from regard.nn.captured import Attention, Weights
+from regard.nn.captured import CROSS, MEMORY_READS, MEMORY_WRITES, Attention, Axes, Weights
 from regard.predict import Predictor
 from regard.runs.folder import Run
 
 SENTENCES = 4
 MAX_WORDS = 60
-"""Words per side; the attention of longer pairs is not kept."""
+"""Per side; the attention between longer texts is not kept."""
+
+MAX_PARTS = 256
+"""Slots of a memory, steps that use it, or sentences of a document; of more it is not kept."""
+
+MAX_DOCUMENT = 2000
+"""Words of a document that is read sentence by sentence; each sentence attends to its own alone."""
 
 MAX_PATCHES = 1000
 """Of a picture; the attention over a larger one is not kept."""
 
-MAX_SLOTS = 256
-"""Of a memory; the heads of a larger one are not kept."""
-
-BY_SENTENCE = {
-    "sentences-memory": ("gates of the memory", "sentences down, slots of the memory across"),
-    "target-sentences": ("label to sentences", "the label down, sentences across"),
-}
-"""What is kept of models that read sentence by sentence, however long the sentences are: its name,
-and what its rows and columns are."""
-
 
 def snapshot(predictor: Predictor, pairs: Sequence[Pair], outputs: Sequence[str]) -> dict[str, Any]:
-    """Each sentence with its translation so far and the attention between their words."""
+    """Each sentence with what was written for it so far, and the attention of the model."""
     read = [(pair.source, output) for pair, output in zip(pairs, outputs, strict=True)]
     pictures = _pictures(predictor, pairs)
     keep = partial(_attention, pictured=any(pictures))
-    shown = predictor.model.reads_source
-    found = predictor.attend(read, keep, None) if shown else [None] * len(pairs)
+    found: Iterable[list[dict[str, Any]]] = [[]] * len(pairs)
+    if predictor.model.reads_source:
+        found = predictor.attend(read, keep, [])
     return {
         "sentences": [
             {
@@ -71,51 +70,55 @@ def _pictures(predictor: Predictor, pairs: Sequence[Pair]) -> list[Optional[dict
 
 def _attention(
     attention: Attention, source: Side, target: Side, pictured: bool = False
-) -> Optional[dict[str, Any]]:
-    """The attention to the source, layer by layer, or what is copied from it; or else what the
-    heads of a machine read and wrote in its memory, step by step, or sentence by sentence the gates
-    of a memory and what a label attends to."""
-    if pictured:  # the mean of all layers over the patches, token by token
-        layers = [np.mean(attention.cross, axis=0)] if attention.cross else []
-        small = len(source.ids) <= MAX_PATCHES
-        return _packed(layers, target.by_piece(), source.by_piece()) if layers and small else None
-    if kinds := [kind for kind in BY_SENTENCE if attention.of(kind)]:
-        return _by_sentence(attention, kinds[0], target)
-    if max(len(source.words), len(target.words)) > MAX_WORDS:
-        return None
-    if to_source := attention.cross or attention.of("copy"):
-        return _packed(to_source, target, source)
-    reads, writes = attention.of("reads"), attention.of("writes")
-    if not reads or reads[0].shape[2] > MAX_SLOTS:
-        return None
-    slots = Side.numbered(reads[0].shape[2])
-    found = _packed((*reads, *writes), source.then(target), slots)
-    return {**found, "names": ["read heads"] * len(reads) + ["write heads"] * len(writes)}
+) -> list[dict[str, Any]]:
+    """Each kind of attention between two axes; of a model without one, those within an axis. What
+    is read of a picture is kept token by token, as the mean of all layers."""
+    if pictured:
+        source, target = source.by_piece(), target.by_piece()
+    between = [kind for kind, (one, other) in attention.kinds.items() if one != other]
+    kept = []
+    for kind in between or attention.kinds:
+        axes, (looking, looked_at) = attention.kinds[kind], attention.sides(kind, source, target)
+        layers = attention.of(kind)
+        if pictured and axes == CROSS:
+            layers = (np.mean(layers, axis=0),)
+        rows, columns = _most(axes, pictured)
+        if len(looking.words) <= rows and len(looked_at.words) <= columns:
+            kept.append(_packed(axes, layers, looking, looked_at))
+    return kept
 
 
-def _by_sentence(attention: Attention, kind: str, target: Side) -> Optional[dict[str, Any]]:
-    layers = attention.of(kind)
-    _, rows, columns = layers[0].shape
-    if max(rows, columns) > MAX_SLOTS:
-        return None
-    name, axes = BY_SENTENCE[kind]
-    looking = target if kind.startswith("target") else Side.numbered(rows)
-    found = _packed(layers, looking, Side.numbered(columns))
-    return {**found, "names": [name] * len(layers), "axes": axes}
+def _most(axes: Axes, pictured: bool) -> tuple[int, int]:
+    """How many rows and columns of a kind of attention are kept."""
+    if pictured:
+        return MAX_PARTS, MAX_PATCHES
+    if {"memory", "written", "sentences"}.isdisjoint(axes):
+        return MAX_WORDS, MAX_WORDS
+    return MAX_PARTS, MAX_DOCUMENT if axes[1] == "source" else MAX_PARTS
 
 
-def _packed(layers: Sequence[Weights], looking: Side, looked_at: Side) -> dict[str, Any]:
-    """The mean of the heads of each layer, in steps of 1 / 255."""
+def _packed(
+    axes: Axes, layers: Sequence[Weights], looking: Side, looked_at: Side
+) -> dict[str, Any]:
+    """The mean of the heads of each layer."""
     means = np.stack([layer.mean(axis=0) for layer in layers])  # (layers, T, S)
-    steps = np.rint(merge(means, looking, looked_at) * 255).clip(0, 255).astype(np.uint8)
     return {
+        "axes": axes,
         "rows": looking.words,
         "columns": looked_at.words,
-        "layers": len(steps),
-        "weights": base64.b64encode(steps.tobytes()).decode("ascii"),
+        "layers": len(layers),
+        "weights": _compressed(merge(means, looking, looked_at)),
     }
 
 
+def _compressed(weights: NDArray[np.float64]) -> str:
+    """Square roots in steps of 1 / 255: small weights, of which long texts have many, can then be
+    told apart."""
+    steps = np.rint(np.sqrt(weights.clip(0, 1)) * 255).astype(np.uint8)
+    return base64.b64encode(zlib.compress(steps.tobytes(), 6)).decode("ascii")
+
+
+_NAMED = {"read heads": MEMORY_READS, "write heads": MEMORY_WRITES}
 _NAME = re.compile(r"step-([0-9]{1,12})\.json")
 
 
@@ -139,4 +142,25 @@ def load_snapshots(run: Run, steps: Optional[Iterable[int]] = None) -> Iterator[
             facts = read_json(run.path / "snapshots" / f"step-{step}.json")
         except UsageError:
             continue
+        if isinstance(facts.get("sentences"), list):
+            sentences = [{**each, "attention": _kinds(each)} for each in facts["sentences"]]
+            facts = {**facts, "sentences": sentences}
         yield {**facts, "step": step}
+
+
+def _kinds(sentence: dict[str, Any]) -> list[dict[str, Any]]:
+    """The kinds of attention of a sentence; a snapshot of version 0.3 has that to the source or the
+    heads of a machine, layer by layer, without axes and not compressed."""
+    found = sentence.get("attention") or []
+    if isinstance(found, list):
+        return found
+    weights = np.frombuffer(base64.b64decode(found["weights"]), np.uint8) / 255
+    names, size = found.get("names", [""]), len(found["rows"]) * len(found["columns"])
+    kinds = []
+    for name in dict.fromkeys(names):
+        layers = names.count(name) if "names" in found else found["layers"]
+        first = size * names.index(name)
+        packed = _compressed(weights[first : first + size * layers])
+        facts = {"axes": _NAMED.get(name, CROSS), "layers": layers, "weights": packed}
+        kinds.append({"rows": found["rows"], "columns": found["columns"], **facts})
+    return kinds

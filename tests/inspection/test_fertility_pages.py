@@ -31,11 +31,14 @@ def test_fertilities_are_above_the_source(browser: Any, tmp_path: Path) -> None:
                 middles = [each.rect["x"] + each.rect["width"] / 2 for each in (number, word)]
                 assert abs(middles[0] - middles[1]) < 2
             assert shown.overflow() == 0
-    columns = [str(each.get_attribute("textContent")) for each in shown.all(".across .name")]
-    assert columns[:3] == [
-        f"{word} ×{value}" for word, value in zip(("ant", "bee", "cat"), values, strict=True)
-    ]
-    assert shown.errors() == []
+            columns = [
+                str(each.get_attribute("textContent")) for each in shown.all(".across .name")
+            ]
+            assert columns[:3] == [
+                f"{word} ×{value}"
+                for word, value in zip(("ant", "bee", "cat"), values, strict=True)
+            ]
+            assert shown.errors() == []
 
 
 def test_a_model_that_reads_no_target_has_no_moment_of_reading(

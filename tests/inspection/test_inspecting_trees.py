@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import json
 import shutil
 from pathlib import Path
@@ -10,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from kept import kept_weights
 from toy import write_lines
 
 import regard
@@ -224,10 +224,8 @@ def test_snapshots_show_the_attention_by_trees(trees: Path) -> None:
     ][:4]
     found = snapshot(predictor, pairs, [pair.target.text for pair in pairs])["sentences"]
     for sentence, pair in zip(found, pairs, strict=True):
-        attention = sentence["attention"]
-        shape = (attention["layers"], len(attention["rows"]), len(attention["columns"]))
-        steps = np.frombuffer(base64.b64decode(attention["weights"]), np.uint8).reshape(shape)
+        (attention,) = sentence["attention"]
         weights = look(predictor, pair.source, pair.target.text).attention(
             "cross", layer=2, words=True
         )
-        np.testing.assert_allclose(steps[1] / 255, weights, atol=0.01)
+        np.testing.assert_allclose(kept_weights(attention)[1], weights, atol=0.01)

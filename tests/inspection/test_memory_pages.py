@@ -126,32 +126,75 @@ def test_look_shows_the_gates_of_each_sentence(browser: Any, tmp_path: Path) -> 
     assert shown.errors() == []
 
 
+def test_look_shows_a_document_by_its_sentences(browser: Any, tmp_path: Path) -> None:
+    """With the weights of the words in each and of the sentences for the label, also on a phone."""
+    found = look(untrained(HierarchicalConfig(width=8)), STORY)
+    save_page([found], tmp_path / "look.html")
+    words, sentences = found.attention("sentences-source"), found.attention("target-sentences")[0]
+    for pixels in (1200, 400):
+        with width(browser, pixels):
+            shown = Shown(browser, tmp_path / "look.html")
+            texts = [each.text.split() for each in shown.all(".document .reading")]
+            assert texts == [part.split() for part in STORY.split(" ||| ")]
+            said = [float(each.text) for each in shown.all(".document .weight small")]
+            np.testing.assert_allclose(said, sentences, atol=0.006)
+            said = shown.point_at(shown.all(".document .word")[4])
+            assert said == f"{NAMES[1]} attends to bee {words[1, 4]:.3f}"
+            assert shown.overflow() == 0
+            shown.press("view", "map")
+            assert names(shown, ".down") == list(NAMES)
+            shown.press("kind", "label to sentences")
+            assert names(shown, ".across") == list(NAMES)
+            assert not shown.all("[data-choice=view]")
+            assert shown.errors() == []
+
+
 @pytest.mark.parametrize(
-    ("config", "kind", "rows", "columns"),
+    ("config", "maps"),
     [
-        (EntityConfig(width=8, slots=4), "sentences-memory", ["1", "2", "3"], 4),
-        (HierarchicalConfig(width=8), "target-sentences", ["DOG", "</s>"], 3),
+        (EntityConfig(width=8, slots=4), {"gates of the memory": 3, "answer to memory": 2}),
+        (HierarchicalConfig(width=8), {"label to sentences": 2}),
     ],
 )
-def test_watch_shows_what_is_read_by_sentences(
-    browser: Any,
-    transformer: Path,
-    tmp_path: Path,
-    config: Any,
-    kind: str,
-    rows: list[str],
-    columns: int,
+def test_watch_shows_both_levels_of_what_is_read_by_sentences(
+    browser: Any, transformer: Path, tmp_path: Path, config: Any, maps: dict[str, int]
 ) -> None:
     shutil.copytree(transformer, tmp_path / "run")
     facts = snapshot(untrained(config), [Pair(1, Line(STORY), Line("CAT"))], ["DOG"])
     save_snapshot(Run.open(tmp_path / "run"), 9, facts)
     assert main(["watch", str(tmp_path / "run"), "--output", str(tmp_path / "watch.html")]) == 0
     shown = Shown(browser, tmp_path / "watch.html")
-    (heading,) = shown.all(".maps h3")
-    assert "sentences" in heading.text
-    assert names(shown, ".down") == rows
-    assert names(shown, ".across") == [str(number) for number in range(1, columns + 1)]
-    pixels = 255 - shown.pixels(".maps canvas").sum(axis=2) / 3
-    weights = look(untrained(config), STORY, target="DOG").attention(kind)
-    assert np.array_equal(pixels.reshape(weights.shape) > 1, weights > 0.01)
+    found = look(untrained(config), STORY, target="DOG")
+    headings = [each.text for each in shown.all(".maps h3")]
+    if config.kind == "hierarchical":
+        assert headings.pop(0) == "sentences to words"
+        texts = [each.text.split() for each in shown.all(".document .reading")]
+        assert texts == [part.split() for part in STORY.split(" ||| ")]
+        weight = found.attention("sentences-source")[2, -3]
+        name, _, said = shown.point_at(shown.all(".document .word")[-2]).rpartition(" ")
+        assert (name, float(said)) == ("cat eel attends to cat", pytest.approx(weight, abs=0.01))
+        assert names(shown, ".across") == list(NAMES)
+    else:
+        assert names(shown, ".down") == [*NAMES, "DOG", "</s>"]
+    assert headings == list(maps)
+    assert [
+        len(each.find_elements("css selector", ".down .name")) for each in shown.all(".map")
+    ] == list(maps.values())
+    assert shown.errors() == []
+
+
+def test_cells_of_a_watched_map_can_be_pointed_at(
+    browser: Any, transformer: Path, tmp_path: Path
+) -> None:
+    shutil.copytree(transformer, tmp_path / "run")
+    facts = snapshot(untrained(SMALL), [Pair(1, Line("ant bee"), Line("fox"))], ["fox gnu"])
+    save_snapshot(Run.open(tmp_path / "run"), 9, facts)
+    assert main(["watch", str(tmp_path / "run"), "--output", str(tmp_path / "watch.html")]) == 0
+    shown = Shown(browser, tmp_path / "watch.html")
+    said = shown.point_at(shown.all(".map .body")[1])
+    assert said.startswith("</s> writes slot 6 ")
+    shown.all(".map .body")[1].click()
+    shown.point_at(shown.all(".map .body")[0])
+    shown.keys("ESCAPE")
+    assert not shown.all(".map .lit")
     assert shown.errors() == []

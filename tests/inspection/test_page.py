@@ -28,6 +28,7 @@ from regard.inspection.look import Look, look
 from regard.inspection.page import STEPS, as_json, frame, page, save_page
 from regard.metrics.alignment import pharaoh
 from regard.models.convolutional import ByteNetConfig, ConvolutionalConfig
+from regard.models.labelling import TaggerConfig
 from regard.models.language import LanguageConfig
 from regard.models.recurrent import RecurrentConfig
 from regard.models.transformer import TransformerConfig
@@ -320,14 +321,42 @@ def test_every_family_shows_what_it_has(browser: Any, tmp_path: Path, family: An
     save_page([found], tmp_path / "look.html")
     shown = Shown(browser, tmp_path / "look.html")
     if found.layers.kinds:
-        for view in ("text", "all heads", "lines and map"):
+        heads = sum(map(len, found.layers.of(next(iter(found.layers.kinds)))))
+        views = [each.text for each in shown.all("[data-choice=view]")]
+        assert views == ["lines and map", "text", *(["all heads"] if heads > 1 else [])]
+        assert bool(shown.all(".picker")) == (heads > 1)  # of one there is nothing to choose
+        for view in reversed(views):
             shown.press("view", view)
         assert len(shown.all(".side.left .word")) > 0
     else:
+        assert shown.all("table.tokens")
+        shown.press("attention", "Attention")
         assert "no attention" in shown.all("main")[0].text
     for name in ("Alignment", "Search", "Tokens", "Vectors"):
         shown.press(name.lower(), name)
     assert shown.errors() == []
+
+
+def test_tags_are_beside_their_words(browser: Any, tmp_path: Path) -> None:
+    """They are independent of each other, and there is no search to show."""
+    found = look(untrained(TaggerConfig(layers=1, width=8, heads=2, inner=8)), "ant bee cat")
+    assert [each.word for each in found.written] == ["ant", "bee", "cat", "</s>"]
+    save_page([found], tmp_path / "look.html")
+    shown = Shown(browser, tmp_path / "look.html")
+    assert "found without search" in shown.all(".facts")[0].text
+    shown.press("search", "Search")
+    assert "without a search" in shown.all("main")[0].text
+    shown.press("tokens", "Tokens")
+    first = [each.text for each in shown.all("table.tokens td:first-child")]
+    assert first == ["ant", "bee", "cat", "</s>"]
+    assert shown.all(".note")[0].text == "Each probability is conditional on the source."
+    assert shown.errors() == []
+
+
+def test_a_long_source_opens_as_text(browser: Any, tmp_path: Path) -> None:
+    found = look(untrained(TransformerConfig.miniatures()[0]), "ant bee " * 40, target="cat")
+    save_page([found], tmp_path / "look.html")
+    assert Shown(browser, tmp_path / "look.html").pressed("view") == ["text"]
 
 
 def test_two_hundred_words_are_drawn(browser: Any, tmp_path: Path) -> None:

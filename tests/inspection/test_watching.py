@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from kept import kept_weights
 from served import ask, serving
 from shown import Shown, width
 from toy import Crash, at_step, crash, train_small, write_corpus
@@ -20,8 +21,14 @@ from regard.cli import main
 from regard.data.line import Line, Pair
 from regard.errors import RegardError
 from regard.inspection.local_server import LocalServer
+from regard.inspection.look import look
 from regard.inspection.watching import routes, run_data, version
+from regard.models.entity import EntityConfig
+from regard.models.hierarchical import HierarchicalConfig
+from regard.models.labelling import TaggerConfig
+from regard.models.recurrent import RecurrentConfig
 from regard.models.turing import TuringConfig
+from regard.nn.captured import kind_of
 from regard.runs.folder import Run
 from regard.runs.snapshot import load_snapshots, save_snapshot, snapshot
 
@@ -43,12 +50,11 @@ def test_each_validation_keeps_a_snapshot(transformer: Path) -> None:
 def test_a_snapshot_has_the_attention_between_words(able: Path) -> None:
     last = list(load_snapshots(Run.open(able / "run")))[-1]
     for sentence in last["sentences"]:
-        attention = sentence["attention"]
+        (attention,) = sentence["attention"]
+        assert attention["axes"] == ["target", "source"]
         assert attention["columns"] == [*sentence["source"].split(), "</s>"]
         assert attention["rows"] == [*sentence["output"].split(), "</s>"]
-        shape = (attention["layers"], len(attention["rows"]), len(attention["columns"]))
-        steps = np.frombuffer(base64.b64decode(attention["weights"]), np.uint8).reshape(shape)
-        np.testing.assert_allclose(steps.sum(axis=-1) / 255, 1, atol=0.05)
+        np.testing.assert_allclose(kept_weights(attention).sum(axis=-1), 1, atol=0.05)
 
 
 def test_a_snapshot_has_the_heads_of_a_machine() -> None:
@@ -56,12 +62,72 @@ def test_a_snapshot_has_the_heads_of_a_machine() -> None:
     pair = Pair(1, Line("ant bee"), Line("bee ant"))
     predictor = untrained(TuringConfig.miniatures()[1])
     (sentence,) = snapshot(predictor, [pair], ["cat"])["sentences"]
-    attention = sentence["attention"]
-    assert attention["rows"] == ("ant", "bee", "</s>", "cat", "</s>")
-    assert attention["columns"] == tuple(str(number) for number in range(1, 11))
-    assert attention["names"] == ["read heads", "write heads"]
-    steps = np.frombuffer(base64.b64decode(attention["weights"]), np.uint8).reshape(2, 5, 10)
-    np.testing.assert_allclose(steps.sum(axis=-1) / 255, 1, atol=0.05)
+    kinds = sentence["attention"]
+    assert [kind["axes"] for kind in kinds] == [("steps", "memory"), ("steps", "written")]
+    for kind in kinds:
+        assert kind["rows"] == ("ant", "bee", "</s>", "cat", "</s>")
+        assert kind["columns"] == tuple(str(number) for number in range(1, 11))
+        np.testing.assert_allclose(kept_weights(kind).sum(axis=-1), 1, atol=0.05)
+
+
+@pytest.mark.parametrize(
+    ("config", "axes"),
+    [
+        (RecurrentConfig(width=8, copying=True), [("target", "source"), ("target", "copied")]),
+        (TaggerConfig(layers=1, width=8, heads=2, inner=8), [("source", "source")]),
+        (HierarchicalConfig(width=8), [("sentences", "source"), ("target", "sentences")]),
+        (EntityConfig(width=8, slots=4), [("sentences", "memory"), ("target", "memory")]),
+        (RecurrentConfig(width=8, attention="none"), []),
+    ],
+)
+def test_a_snapshot_has_every_kind_between_two_axes_or_else_those_within_one(
+    config: Any, axes: list[tuple[str, str]]
+) -> None:
+    pair = Pair(1, Line("ant bee"), Line("bee ant"))
+    predictor = untrained(config)
+    written = "CAT" if config.writes == "label" else "CAT DOG"
+    (sentence,) = snapshot(predictor, [pair], [written])["sentences"]
+    found = look(predictor, "ant bee", target=written)
+    assert sorted(kind["axes"] for kind in sentence["attention"]) == sorted(axes)
+    for kind in sentence["attention"]:
+        expected = found.attention(kind_of(kind["axes"]), words=True)
+        np.testing.assert_allclose(kept_weights(kind).mean(axis=0), expected, atol=0.01)
+
+
+def test_long_texts_are_kept_only_where_sentences_read_their_own_words() -> None:
+    words = [*"abcdefg"] * 15
+    document = " ".join(
+        f"{word} |||" if number % 7 == 6 else word for number, word in enumerate(words)
+    )
+    pair = Pair(1, Line(document), Line("CAT"))
+    (sentence,) = snapshot(untrained(HierarchicalConfig(width=8)), [pair], ["DOG"])["sentences"]
+    kind = sentence["attention"][0]
+    assert (len(kind["rows"]), len(kind["columns"])) == (15, 106)
+    assert len(json.dumps(kind["weights"])) < 1000
+    (sentence,) = snapshot(untrained(RecurrentConfig(width=8)), [pair], ["DOG"])["sentences"]
+    assert sentence["attention"] == []
+
+
+def test_snapshots_of_version_0_3_are_read(tmp_path: Path, transformer: Path) -> None:
+    shutil.copytree(transformer, tmp_path / "run")
+    run = Run.open(tmp_path / "run")
+    weights = base64.b64encode(bytes([255, 0, 51, 204])).decode()
+    old = {"rows": ["ant"], "columns": ["1", "2"], "layers": 2, "weights": weights}
+    for step, found in (
+        (9, old),
+        (10, {**old, "names": ["read heads", "write heads"]}),
+        (11, None),
+    ):
+        facts = {"source": "ant", "reference": "", "output": "ant", "attention": found}
+        save_snapshot(run, step, {"sentences": [facts]})
+    words, machine, nothing = (
+        each["sentences"][0]["attention"] for each in run_data(run, since=8)["snapshots"]
+    )
+    assert [kind["titles"][0] for kind in words] == ["target to source"]
+    np.testing.assert_allclose(kept_weights(words[0]), [[[1, 0]], [[0.2, 0.8]]], atol=0.01)
+    assert [kind["titles"][0] for kind in machine] == ["read heads", "write heads"]
+    np.testing.assert_allclose(kept_weights(machine[1]), [[[0.2, 0.8]]], atol=0.01)
+    assert nothing == []
 
 
 def test_a_damaged_snapshot_is_passed_over(transformer: Path, tmp_path: Path) -> None:
@@ -230,9 +296,9 @@ def test_maps_have_the_words_on_their_axes(
     with width(browser, pixels):
         shown = Shown(browser, tmp_path / "watch.html")
         assert shown.overflow() == 0
-        first = list(load_snapshots(run))[-1]["sentences"][0]
-        assert [each.text for each in shown.all(".across .name")] == first["attention"]["columns"]
-        assert [each.text for each in shown.all(".down .name")] == first["attention"]["rows"]
+        (kind,) = list(load_snapshots(run))[-1]["sentences"][0]["attention"]
+        assert [each.text for each in shown.all(".across .name")] == kind["columns"]
+        assert [each.text for each in shown.all(".down .name")] == kind["rows"]
         ticks = texts(shown)
         assert {"0", "50", "100"} <= set(ticks) or {"0", "20", "40"} <= set(ticks)
         assert not any(each == "-0" or "NaN" in each for each in ticks)
@@ -292,6 +358,33 @@ def test_the_loss_axis_can_be_logarithmic_and_curves_be_over_time(
     assert {"30 s", "time"} <= set(texts(shown))
     assert "60" not in texts(shown)
     assert shown.errors() == []
+
+
+def test_a_score_of_zero_has_an_axis_to_one_and_all_curves_end_together(
+    browser: Any, able: Path, tmp_path: Path
+) -> None:
+    run = grown(able, tmp_path / "run")
+    run.journal.add("validation", 30, {"loss": 1.0, "symbol_error": 0.0})
+    run.journal.path.write_text(
+        "".join(
+            json.dumps({**each, "symbol_error": 0.0} if each["event"] == "validation" else each)
+            + "\n"
+            for each in map(json.loads, run.journal.path.read_text().splitlines())
+        )
+    )
+    run.journal.add("train", 100, {"loss": 1.0, "time": 60.0})
+    assert main(["watch", str(run.path), "--output", str(tmp_path / "watch.html")]) == 0
+    shown = Shown(browser, tmp_path / "watch.html")
+    charts = {
+        figure.find_element("css selector", "strong").text: [
+            each.text for each in figure.find_elements("css selector", "text")
+        ]
+        for figure in shown.all("figure:not([hidden])")
+    }
+    ticks = charts["symbol error on the validation data"]
+    assert {"0", "1", "100"} <= set(ticks)
+    assert not any("e-" in each for each in ticks)
+    assert all("100" in each for each in charts.values())
 
 
 def test_hostile_names_and_sentences_stay_text(browser: Any, able: Path, tmp_path: Path) -> None:

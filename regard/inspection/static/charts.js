@@ -57,7 +57,8 @@ function valueRange(lines, log) {
   values.sort((one, other) => one - other);
   const most = !log && values.length > 50 && lines[0].falls ? Math.floor(0.97 * values.length) : values.length - 1;
   let [low, high] = [values[0], values[most]];
-  if (high <= low) [low, high] = log ? [low / 2, low * 2] : [low - Math.abs(low) / 2 - 1e-12, low + Math.abs(low) / 2 + 1e-12];
+  if (high === 0 && low === 0) [low, high] = [0, 1];
+  else if (high <= low) [low, high] = log ? [low / 2, low * 2] : [low - Math.abs(low) / 2 - 1e-12, low + Math.abs(low) / 2 + 1e-12];
   if (!log && low > 0 && (low < 0.4 * high || lines[0].fromZero)) low = 0;
   return [low, high];
 }
@@ -77,7 +78,7 @@ function valueAxis(lines, log) {
   return { ticks, y };
 }
 
-/* A chart that is updated in place. Lines are { name, tone, points: [x, value] }; one that `falls`
+/* A chart that is updated in place, up to the last step or second of all. Lines are { name, tone, points: [x, value] }; one that `falls`
    may leave out its first values, one `fromZero` keeps the zero. */
 class Chart {
   constructor(title) {
@@ -91,11 +92,10 @@ class Chart {
     this.svg.addEventListener("pointerleave", () => this.leave());
   }
 
-  update(lines, { log, byTime }) {
+  update(lines, { log, byTime, last }) {
     this.lines = lines.filter((line) => line.points.length);
     this.byTime = byTime;
     const width = Math.max(260, this.svg.clientWidth || 460);
-    const last = Math.max(...this.lines.flatMap((line) => line.points.map((point) => point[0])), byTime ? 1 : 2);
     const { ticks, y } = valueAxis(this.lines, log);
     const x = (value) => LEFT + (value / last) * (width - LEFT - RIGHT);
     Object.assign(this, { x, y, last });

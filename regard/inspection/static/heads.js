@@ -72,6 +72,11 @@ class HeadChoice {
   }
 }
 
+/* Of one head there is nothing to choose. */
+function isSingle(weights) {
+  return weights.heads.length === 1 && weights.heads[0] === 1;
+}
+
 /* A button per head, by layer and head; the bar shows its entropy. */
 function headButtons(weights, choice, changed) {
   const most = Math.log2(Math.max(2, weights.columns));
@@ -128,12 +133,8 @@ function seriesOf(weights, choice, gridOf) {
   });
 }
 
-function legend(series) {
+/* The only head of a model needs no name. */
+function legend(series, single) {
   const entries = series.map((each) => make("span", {}, swatch(each.colour), named("span", each.name)));
-  const canvas = make("canvas", { "aria-hidden": "true" });
-  const steps = Float32Array.from({ length: 161 }, (_, index) => (index / 160) ** 2);
-  const grid = new Grid(steps, [""], new Array(161).fill(""));
-  paintSeries(canvas, [{ grid, colour: series[0].colour }]);
-  const scale = make("span", { class: "scale", title: "The intensity is the square root of the weight." }, "weight 0", canvas, "1");
-  return make("div", { class: "legend" }, ...entries, scale);
+  return make("div", { class: "legend" }, ...(single ? [] : entries), scaleOf(series[0].colour));
 }

@@ -62,14 +62,14 @@ const state = {
     if (!look.attention[chosen.kind]) chosen.kind = Object.keys(look.attention)[0] || "cross";
     for (const [kind, found] of Object.entries(weights)) state.heads(kind).fill(look, found);
     const build = {
-      attention: () => attentionPanel(state, look, weights[chosen.kind]),
+      attention: () => attentionPanel(state, look, weights),
       alignment: () => alignmentPanel(state, look, weights.cross),
       search: () => searchPanel(look),
       tokens: () => tokensPanel(look),
       vectors: () => vectorsPanel(look),
     };
     document.title = `${payload.title}: ${look.title.slice(0, 60)}`;
-    document.body.classList.toggle("long", look.sides.target.words.length > 60);
+    document.body.classList.toggle("long", isLong(look));
     const key = document.activeElement && document.activeElement.dataset.key;
     header.show(look);
     state.pointer = null;
@@ -79,6 +79,11 @@ const state = {
     document.body.dataset.ready = "true";
   },
 };
+
+/* Of more words than lines between them could show. */
+function isLong({ sides }) {
+  return Math.max(sides.source.words.length, sides.target.words.length) > 60;
+}
 
 function panels() {
   const bar = make("nav", { "aria-label": "panels" });
@@ -144,7 +149,7 @@ class Header {
     this.sentence.replaceChildren(...sourceText(look));
     const begun = look.prefix && look.translation.startsWith(look.prefix) ? look.prefix : "";
     this.translation.replaceChildren(named("u", begun), look.translation.slice(begun.length));
-    const origin = look.given ? "given target" : look.prefix ? "found by search, with its beginning given" : "found by search";
+    const origin = look.given ? "given target" : look.prefix ? "found by search, with its beginning given" : look.searchTree.length ? "found by search" : "found without search";
     this.facts.textContent = `${origin}, log p ${look.log.toFixed(3)}, ${look.written.length} tokens`;
   }
 }
@@ -172,6 +177,7 @@ document.addEventListener("keydown", (event) => {
   state.pointer.show(null, null);
 });
 matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => state.render());
-if (payload.looks[0].sides.target.words.length > 60) state.chosen.view = "text";
+if (isLong(payload.looks[0])) state.chosen.view = "text";
+if (!Object.keys(payload.looks[0].attention).length) state.chosen.panel = "tokens";
 const header = new Header();
 state.render();

@@ -16,11 +16,12 @@ const TILT = (55 * Math.PI) / 180;
 /* The sizes that fit a grid into a width, as far as that stays readable. Column names are level where
    they fit, and tilted otherwise: the last one then needs room behind the map. */
 function layOut(grid, width, smallest, largest) {
-  const room = Math.max(60, Math.min(140, 0.28 * width));
+  const room = Math.max(60, Math.min(320, 0.28 * width));
   const left = Math.min(room, widest(grid.rowNames, 13) + 12);
   const cell = (after) => Math.max(smallest, Math.min(largest, Math.floor((width - left - after - 2) / grid.columns)));
   const longest = Math.min(130, widest(grid.columnNames, 13) + 2);
-  const flat = widest(grid.columnNames, 13) + 8 <= cell(0);
+  const numbered = grid.columnNames.every((name) => /^\d+$/.test(name)); /* of which some can be left out */
+  const flat = numbered || widest(grid.columnNames, 13) + 8 <= cell(0);
   const beyond = Math.ceil(longest * Math.cos(TILT) + 8);
   const across = flat ? cell(0) : Math.max(cell(beyond), Math.min(cell(beyond / 2), smallest + 8));
   const down = Math.max(14, Math.min(28, across));
@@ -40,12 +41,14 @@ function rowLabels(grid, size) {
 
 /* Where columns are narrower than their names, some names appear only when they are pointed at. */
 function columnLabels(grid, size) {
-  const every = size.flat ? 1 : Math.ceil(NARROWEST / size.across);
+  const needed = size.flat ? widest(grid.columnNames, size.text) + 4 : NARROWEST;
+  const every = Math.ceil(needed / size.across);
   return grid.columnNames.map((text, column) => {
     const name = named("span", text, { class: size.flat ? "name flat" : "name tilted", title: text });
     name.classList.toggle("skipped", column % every > 0);
     const start = column * size.across;
-    if (size.flat) setPixels(name, { left: start, bottom: 4, width: size.across, fontSize: size.text });
+    const span = Math.max(size.across, needed);
+    if (size.flat) setPixels(name, { left: start + (size.across - span) / 2, bottom: 4, width: span, fontSize: size.text });
     else setPixels(name, { left: start + Math.max(size.across / 2, 0.8 * size.text), bottom: 3, fontSize: size.text, maxWidth: size.longest });
     return name;
   });
@@ -88,6 +91,20 @@ function heatMap(series, { width, links = [], pointer = null, label = "", smalle
   const light = crosshairs(body, size, rowNames, columnNames);
   if (pointer) listen(body, grid, size, pointer);
   return { element: make("div", { class: "scroll" }, map), light, top: size.top };
+}
+
+/* What is down and across, as a sentence. */
+function axesOf([down, across]) {
+  if (down === across) return `Down: ${down}, which attends. Across: ${across}, which is attended to.`;
+  return `Down: ${down}. Across: ${across}.`;
+}
+
+/* How a weight is drawn. */
+function scaleOf(parts) {
+  const canvas = make("canvas", { "aria-hidden": "true" });
+  const steps = Float32Array.from({ length: 161 }, (_, index) => (index / 160) ** 2);
+  paintSeries(canvas, [{ grid: new Grid(steps, [""], new Array(161).fill("")), colour: parts }]);
+  return make("span", { class: "scale", title: "The intensity is the square root of the weight." }, "weight 0", canvas, "1");
 }
 
 function crosshairs(body, size, rowNames, columnNames) {

@@ -3,36 +3,10 @@
 /* One panel per kind of information about a look. */
 
 const HEADING = 24;
-const POINT = "Point at a word to see what it attends to; click to pin it.";
+const POINT_AT_WORDS = "Point at a word to see what it attends to; click to pin it.";
 
 function note(text) {
   return named("p", text, { class: "note" });
-}
-
-function readoutLine(text) {
-  const readout = make("p", { class: "readout", "aria-live": "polite" });
-  readout.textContent = text;
-  return readout;
-}
-
-/* What a word attends to, or what attends to it, by each series. */
-function describeWeights(readout, series, verb = "attends to") {
-  return (row, column) => {
-    const [{ grid }] = series;
-    const cell = row !== null && column !== null;
-    const names = row === null ? grid.rowNames : grid.columnNames;
-    const parts = [named("bdi", row === null ? grid.columnNames[column] : grid.rowNames[row])];
-    parts.push(row === null ? " is attended to by " : ` ${verb} `);
-    series.forEach((each, number) => {
-      const most = cell ? [[column, each.grid.at(row, column)]] : each.grid.most(row, column, series.length > 1 ? 2 : 5);
-      const found = most.filter((entry, rank) => rank === 0 || Math.abs(entry[1]) >= 0.0005);
-      if (series.length > 1) parts.push(number ? "; " : "", swatch(each.colour), `${each.name} `);
-      found.forEach(([index, weight], rank) => {
-        parts.push(rank ? ", " : "", named("bdi", names[index]), ` ${weight.toFixed(3)}`);
-      });
-    });
-    readout.replaceChildren(...parts);
-  };
 }
 
 /* Lines and map beside each other where there is room, otherwise below each other. */
@@ -50,69 +24,86 @@ function linesAndMap(series, linked, links, titles, width, pointer, label) {
 /* Kinds between words; what others attend to, such as the slots of a memory, has numbers, so that there
    is a map alone. */
 const BETWEEN_SIDES = ["cross", "copy"];
-const BETWEEN_WORDS = [...BETWEEN_SIDES, "encoder", "decoder"];
-const VERBS = { copy: "is copied from", reads: "reads slot", writes: "writes slot" };
+const BETWEEN_WORDS = [...BETWEEN_SIDES, "encoder", "decoder", "target-target"];
 
-function memoryMap(series, titles, width, pointer, label) {
+function mapPart(series, along, width, pointer, label) {
   const map = heatMap(series, { width, pointer, label, smallest: SLOT, largest: 34 });
   pointer.views.push(map);
-  const axes = titles.every(Boolean) ? note(`Down: ${titles[0]}. Across: ${titles[1]}.`) : null;
-  return make("div", {}, map.element, axes);
+  return make("div", {}, map.element, note(axesOf(along)));
+}
+
+/* Of sentences that attend to their own words. */
+function documentPart(series, look, weights, pointer) {
+  const over = Object.values(look.attention).find((each) => each.axes[1] === "sentences");
+  const view = documentView(series, over ? weights[over.kind].matrix(null, null) : null, pointer);
+  pointer.views.push(view);
+  return view.element;
 }
 
 /* Of a model that reads a picture: where in it each token was seen. */
 function picturePanel(state, look, weights, tools) {
+  const { view: chosen } = state.chosen;
+  tools.append(state.choice("view", "view", [["lines", "picture"], ["map", "map"]], chosen === "map" ? "map" : "lines"));
   const heads = state.heads("cross");
   const [looking, lookedAt] = look.attention.cross.sides;
   const series = seriesOf(weights, heads, (values) => new Grid(values, looking.pieces, lookedAt.pieces));
   const readout = readoutLine("Point at a token to see the row and column of the patches it attends to; click to pin it.");
   const pointer = state.point(describeWeights(readout, series));
   const label = "Tokens down, patches of the picture across. Arrow keys move through the cells.";
-  const view = state.chosen.view === "text" ? heatMap(series, { width: state.width(), pointer, label, smallest: SLOT, largest: 34 }) : pictureView(series, look.picture, state.width(), pointer);
+  const view = chosen === "map" ? heatMap(series, { width: state.width(), pointer, label, smallest: SLOT, largest: 34 }) : pictureView(series, look.picture, state.width(), pointer);
   pointer.views.push(view);
-  return [tools, headPicker(weights, heads, state.render), readout, view.element, legend(series)];
+  const single = isSingle(weights);
+  return [tools, single ? "" : headPicker(weights, heads, state.render), readout, view.element, legend(series, single)];
 }
 
-function attentionPanel(state, look, weights) {
+/* By kind of attention, the views that show it; the first is that on which the page opens. */
+function viewsOf({ kind, axes }) {
+  if (BETWEEN_WORDS.includes(kind)) return [["lines", "lines and map"], ["text", "text"]];
+  return axes[0] === "sentences" && axes[1] === "source" ? [["lines", "sentences"], ["map", "map"]] : [["lines", "map"]];
+}
+
+function attentionPanel(state, look, found) {
   const kinds = Object.keys(look.attention);
-  if (!kinds.length) return [note("This model has no attention; see Search and Tokens.")];
-  const { kind, view, unit } = state.chosen;
-  const packed = look.attention[kind];
+  if (!kinds.length) return [note("This model has no attention; see Tokens.")];
+  const { kind, unit } = state.chosen;
+  const [packed, weights, heads] = [look.attention[kind], found[kind], state.heads(kind)];
   const tools = make("div", { class: "tools" });
   tools.append(state.choice("attention", "kind", kinds.map((each) => [each, look.attention[each].titles[0]])));
-  if (look.picture && kind === "cross") {
-    tools.append(state.choice("view", "view", [["lines", "picture"], ["text", "map"]], view === "text" ? "text" : "lines"));
-    return picturePanel(state, look, weights, tools);
-  }
-  const words = BETWEEN_WORDS.includes(kind);
-  const views = words ? [["lines", "lines and map"], ["text", "text"]] : [["lines", "map"]];
-  tools.append(state.choice("view", "view", [...views, ["heads", "all heads"]], words || view === "heads" ? view : "lines"));
-  tools.append(state.choice("unit", "unit", [["words", "words"], ["pieces", "pieces"]]));
+  if (look.picture && kind === "cross") return picturePanel(state, look, weights, tools);
+  const single = isSingle(weights);
+  const views = [...viewsOf(packed), ...(single ? [] : [["heads", "all heads"]])];
+  const [, view] = views.find(([name]) => name === state.chosen.view) || views[0];
+  const divided = packed.sides.some((side) => side.words.length < side.pieces.length);
+  if (views.length > 1) tools.append(state.choice("view", "view", views, views.find((each) => each[1] === view)[0]));
+  if (divided || (payload.editable && BETWEEN_WORDS.includes(kind))) tools.append(state.choice("unit", "unit", [["words", "words"], ["pieces", "pieces"]]));
   if (kind === "cross") tools.append(...momentChoice(state, look));
-  const heads = state.heads(kind);
   const sides = kind === "cross" && state.moment(look) === "reading" ? [look.sides.read, packed.sides[1]] : packed.sides;
   const gridOf = (values) => gridBetween(values, sides, unit);
-  const readout = readoutLine(words ? POINT : "Point at a cell to see its weight; click to pin it.");
-  if (view === "heads") {
-    readout.textContent = "All heads at once, with their entropy; click to pick those that the other views show.";
-    const colourOf = (layer, head) => (heads.slot(layer, head) < 0 ? null : colour(`--head-${heads.slot(layer, head) + 1}`));
-    const pick = (layer, head) => {
-      heads.toggle(layer, head);
-      state.render();
-    };
-    const small = (layer, head) => gridOf(weights.matrix(layer, head));
-    return [tools, readout, headsView(weights, state.width(), small, colourOf, pick)];
-  }
+  if (view === "all heads") return [tools, ...allHeads(state, weights, heads, gridOf)];
   const series = seriesOf(weights, heads, gridOf);
+  const readout = readoutLine(views[0][1] === "lines and map" ? POINT_AT_WORDS : POINT);
   const pointer = state.point(describeWeights(readout, series, VERBS[kind]));
   const label = `${packed.titles[0]}, ${series.map((each) => each.name).join(", ")}. Arrow keys move through the cells.`;
   const titles = packed.titles.slice(1);
-  const main = !words
-    ? memoryMap(series, titles, state.width(), pointer, label)
-    : view === "text"
-      ? textPart(series, !BETWEEN_SIDES.includes(kind), titles, pointer)
-      : linesAndMap(series, series, [], titles, state.width(), pointer, label);
-  return [tools, headPicker(weights, heads, state.render), readout, main, legend(series), note(payload.rule)];
+  const draw = {
+    map: () => mapPart(series, packed.along, state.width(), pointer, label),
+    sentences: () => documentPart(series, look, found, pointer),
+    text: () => textPart(series, !BETWEEN_SIDES.includes(kind), titles, pointer),
+    "lines and map": () => linesAndMap(series, series, [], titles, state.width(), pointer, label),
+  };
+  const picker = single ? "" : headPicker(weights, heads, state.render);
+  return [tools, picker, readout, draw[view](), legend(series, single), divided ? note(payload.rule) : ""];
+}
+
+function allHeads(state, weights, heads, gridOf) {
+  const readout = readoutLine("All heads at once, with their entropy; click to pick those that the other views show.");
+  const colourOf = (layer, head) => (heads.slot(layer, head) < 0 ? null : colour(`--head-${heads.slot(layer, head) + 1}`));
+  const pick = (layer, head) => {
+    heads.toggle(layer, head);
+    state.render();
+  };
+  const small = (layer, head) => gridOf(weights.matrix(layer, head));
+  return [readout, headsView(weights, state.width(), small, colourOf, pick)];
 }
 
 function textPart(series, same, titles, pointer) {
@@ -168,14 +159,16 @@ function searchPanel(look) {
   if (!look.searchTree.length) return [note("This model writes its target without a search.")];
   const readout = readoutLine("Point at a token to see its hypothesis, its score and its outcome; arrow keys move along the tree.");
   const key = (name, text) => make("span", { class: name }, make("i", {}), text);
-  const keys = make("div", { class: "keys" }, key("best", "the translation"), key("finished", "finished"), key("open", "continued, or still open"), key("dropped", "dropped after this token"));
+  const keys = make("div", { class: "keys" }, key("best", "what was written"), key("finished", "finished"), key("open", "continued, or still open"), key("dropped", "dropped after this token"));
   return [readout, keys, treeView(look.searchTree, readout)];
 }
 
+/* Where each token is the tag of a source word, that word comes first. */
 function tokensPanel(look) {
-  const titles = ["token", "probability", "", "most probable tokens"];
+  const tags = look.written.some(([, , , word]) => word);
+  const titles = [...(tags ? ["word"] : []), "token", "probability", "", "most probable tokens"];
   const table = make("table", { class: "tokens" }, make("tr", {}, ...titles.map((text) => named("th", text))));
-  for (const [piece, log, best] of look.written) {
+  for (const [piece, log, best, word] of look.written) {
     const bar = make("b", {});
     bar.style.width = `${(100 * Math.exp(log)).toFixed(1)}%`;
     const others = make("td", { class: "others" });
@@ -184,9 +177,11 @@ function tokensPanel(look) {
     }
     const gauge = make("td", {}, make("span", { class: "gauge" }, bar));
     const number = named("td", formatProbability(Math.exp(log)), { class: "number" });
-    table.append(make("tr", {}, make("td", {}, named("bdi", piece)), gauge, number, others));
+    const of = tags ? make("td", {}, named("bdi", word)) : "";
+    table.append(make("tr", {}, of, make("td", {}, named("bdi", piece)), gauge, number, others));
   }
-  return [table, note("Each probability is conditional on the source and the tokens before it.")];
+  const given = look.sides.read ? "the source and the tokens before it" : "the source";
+  return [table, note(`Each probability is conditional on ${given}.`)];
 }
 
 function neighbourTable(list) {

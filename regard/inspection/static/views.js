@@ -3,6 +3,42 @@
 /* Views of attention: lines between words, running text, all heads at once. Each view takes some
    series, tells a pointer what is pointed at, and can light it. */
 
+function readoutLine(text) {
+  const readout = make("p", { class: "readout", "aria-live": "polite" });
+  readout.textContent = text;
+  return readout;
+}
+
+const POINT = "Point at a word or a cell to see its weight; click to pin it.";
+
+const VERBS = {
+  copy: "is copied from",
+  reads: "reads slot",
+  writes: "writes slot",
+  "sentences-memory": "opens slot",
+  "target-memory": "attends to slot",
+};
+
+/* What a word attends to, or what attends to it, by each series. */
+function describeWeights(readout, series, verb = "attends to") {
+  return (row, column) => {
+    const [{ grid }] = series;
+    const cell = row !== null && column !== null;
+    const names = row === null ? grid.rowNames : grid.columnNames;
+    const parts = [named("bdi", row === null ? grid.columnNames[column] : grid.rowNames[row])];
+    parts.push(row === null ? " is attended to by " : ` ${verb} `);
+    series.forEach((each, number) => {
+      const most = cell ? [[column, each.grid.at(row, column)]] : each.grid.most(row, column, series.length > 1 ? 2 : 5);
+      const found = most.filter((entry, rank) => rank === 0 || Math.abs(entry[1]) >= 0.0005);
+      if (series.length > 1) parts.push(number ? "; " : "", swatch(each.colour), `${each.name} `);
+      found.forEach(([index, weight], rank) => {
+        parts.push(rank ? ", " : "", named("bdi", names[index]), ` ${weight.toFixed(3)}`);
+      });
+    });
+    readout.replaceChildren(...parts);
+  };
+}
+
 /* What is pointed at, in all views at once; a click pins it until the next click or Escape. */
 class Pointer {
   constructor(describe) {
@@ -100,6 +136,43 @@ function textView(series, same, titles, pointer) {
   const light = (row, column) => lightWords(series, looking, lookedAt, row, column);
   const parts = same ? [paragraph(looking, titles[0])] : [paragraph(looking, titles[0]), paragraph(lookedAt, titles[1])];
   return { element: make("div", { class: same ? "" : "beside" }, ...parts), light };
+}
+
+/* The sentence that each word belongs to, which is the only one that attends to it; the end of the
+   document belongs to none. */
+function sentencesOf(grid) {
+  const found = [];
+  for (let column = 0; column < grid.columns; column += 1) {
+    const row = argmax(grid.rows, (index) => grid.at(index, column));
+    const own = grid.at(row, column) > 0;
+    found.push(own ? row : column === grid.columns - 1 ? null : (found[column - 1] ?? 0));
+  }
+  return found;
+}
+
+/* A document as its sentences, with the weights of their words; `over`, if there is one, has the weights
+   of the sentences themselves. */
+function documentView(series, over, pointer) {
+  const [{ grid }] = series;
+  const words = wordsOf(grid.columnNames);
+  const rowOf = sentencesOf(grid);
+  const most = over ? Math.max(...over.subarray(0, grid.rows)) : 0;
+  const parts = grid.rowNames.map((name, row) => {
+    const text = make("div", { class: "reading many" });
+    words.forEach((word, column) => rowOf[column] === row && text.append(word, " "));
+    const bar = make("b", {});
+    bar.style.width = `${most ? (100 * over[row]) / most : 0}%`;
+    const weight = over ? make("div", { class: "weight" }, named("small", formatProbability(over[row])), make("span", { class: "gauge" }, bar)) : null;
+    return make("div", { class: "part" }, weight, text);
+  });
+  const own = words.filter((word, column) => rowOf[column] !== null);
+  const columns = words.map((word, column) => column).filter((column) => rowOf[column] !== null);
+  pointable(own, pointer, (number) => [rowOf[columns[number]], columns[number]]);
+  columns.forEach((column) => shade(words[column], series, (each) => each.at(rowOf[column], column)));
+  const light = (row, column) => words.forEach((word, index) => word.classList.toggle("asked", index === column));
+  const list = make("div", { class: "document", role: "listbox", "aria-label": "sentences" }, ...parts);
+  const bars = over ? " Bar: weight of the sentence, relative to the largest." : "";
+  return { element: make("div", {}, list, named("p", `Shade: weight of a word in its sentence.${bars}`, { class: "note" })), light };
 }
 
 const LINE = 28;

@@ -1,6 +1,6 @@
 "use strict";
 
-/* A run during training: figures, curves, and its translations of a few sentences at each validation.
+/* A run during training: figures, curves, and what it wrote for a few sentences at each validation.
    What is on the page is updated in place. */
 
 let known = JSON.parse(document.getElementById("data").textContent);
@@ -19,14 +19,17 @@ const banner = make("p", { class: "banner", role: "status" });
 const figures = make("dl", { class: "figures" });
 const axes = make("div", { class: "tools" });
 const charts = make("div", { class: "charts" });
-const empty = named("p", "No validation yet; translations appear with the first one.", { class: "note" });
-const slider = make("input", { type: "range", min: 0, "aria-label": "step of the translations" });
+const empty = named("p", "No validation yet; predictions appear with the first one.", { class: "note" });
+const slider = make("input", { type: "range", min: 0, "aria-label": "step of the predictions" });
 const label = make("output", {});
 const newest = named("button", "newest", { type: "button", title: "Follow the newest validation" });
-const time = make("div", { class: "time" }, named("h2", "Translations"), slider, label, newest);
+const time = make("div", { class: "time" }, named("h2", "Predictions"), slider, label, newest);
 const sentences = make("div", { class: "sentences", role: "group", "aria-label": "sentence" });
 const maps = make("div", { class: "maps" });
-const snapshot = make("div", { class: "snapshot" }, sentences, maps);
+const BETWEEN_TEXT = ["cross", "copy", "encoder", "decoder", "target-target"];
+const readout = make("p", { class: "readout", "aria-live": "polite" });
+const snapshot = make("div", { class: "snapshot" }, sentences, make("div", { class: "shown" }, readout, maps));
+let pointers = [];
 const drawnCharts = new Map();
 
 /* The points [x, value] of a column; x is the step or the time. */
@@ -34,6 +37,11 @@ function pointsOf(table, name) {
   const values = table[name] || [];
   const at = chosen.axis === "time" ? table.step.map(timeAt) : table.step;
   return values.map((value, index) => [at[index], value]).filter(([where, value]) => where !== null && value !== null);
+}
+
+/* The name of a metric without the underscores of its setting. */
+function plain(name) {
+  return name.replaceAll("_", " ");
 }
 
 /* Seconds since the start at a step, between those of the records around it. */
@@ -99,7 +107,7 @@ function showFigures() {
   const checked = lastOf(validation, "loss");
   if (checked !== undefined) add("validation loss", formatNumber(checked), "per token");
   const best = bestOf(metric);
-  if (best && metric !== "loss") add(`best ${metric}`, formatNumber(best[0]), `at step ${best[1].toLocaleString("en")}`);
+  if (best && metric !== "loss") add(`best ${plain(metric)}`, formatNumber(best[0]), `at step ${best[1].toLocaleString("en")}`);
   figures.replaceChildren(...found);
 }
 
@@ -131,7 +139,7 @@ function curves() {
   const falls = { falls: true };
   found.set("loss", [line("training", 1, pointsOf(training, "loss"), falls), line("validation", 2, pointsOf(validation, "loss"), falls)]);
   for (const name of Object.keys(validation)) {
-    if (!["step", "loss", "time"].includes(name)) found.set(name, [line(name, 2, pointsOf(validation, name))]);
+    if (!["step", "loss", "time"].includes(name)) found.set(name, [line(plain(name), 2, pointsOf(validation, name))]);
   }
   for (const name of ["rate", "tokens_per_second"]) found.set(name, [line(TITLES[name], 1, pointsOf(training, name), { fromZero: true })]);
   for (const [name, lines] of found) if (!lines.some((each) => each.points.length)) found.delete(name);
@@ -148,11 +156,13 @@ function showCharts() {
   if (found.has("loss")) tools.push(choiceOf("loss axis", "loss", [["linear", "linear"], ["log", "logarithmic"]], log ? "log" : "linear"));
   axes.replaceChildren(...tools);
   const added = [...found.keys()].filter((name) => !drawnCharts.has(name));
-  for (const name of added) drawnCharts.set(name, new Chart(TITLES[name] || `${name} on the validation data`));
+  for (const name of added) drawnCharts.set(name, new Chart(TITLES[name] || `${plain(name)} on the validation data`));
   if (added.length) charts.replaceChildren(...[...found.keys()].map((name) => drawnCharts.get(name).element));
   for (const [name, chart] of drawnCharts) chart.element.hidden = !found.has(name);
+  const ends = [...found.values()].flat().flatMap((line) => line.points.map(([at]) => at));
+  const last = Math.max(...ends, chosen.axis === "time" ? 1 : 2);
   for (const [name, lines] of found) { /* once all have their places, which decide their widths */
-    drawnCharts.get(name).update(lines, { log: log && name === "loss", byTime: chosen.axis === "time" });
+    drawnCharts.get(name).update(lines, { log: log && name === "loss", byTime: chosen.axis === "time", last });
   }
 }
 
@@ -168,7 +178,7 @@ function indexShown(steps) {
 
 let drawnSnapshot = "";
 
-function showSnapshot(redraw) {
+async function showSnapshot(redraw) {
   const steps = stepsShown();
   empty.hidden = steps.length > 0;
   time.hidden = snapshot.hidden = steps.length === 0;
@@ -185,7 +195,7 @@ function showSnapshot(redraw) {
   const { sentences: list } = snapshots.get(steps[index]);
   chosen.sentence = Math.min(chosen.sentence, Math.max(0, list.length - 1));
   showSentences(list);
-  if (list.length) showAttention(list[chosen.sentence]);
+  if (list.length) await showAttention(list[chosen.sentence]);
 }
 
 function showSentences(list) {
@@ -193,7 +203,7 @@ function showSentences(list) {
   sentences.replaceChildren(...list.map((each, number) => {
     const button = make("button", { type: "button", class: "sentence", "aria-pressed": String(number === chosen.sentence) });
     for (const [text, value, kind] of [["source", each.source], ["reference", each.reference], ["model", each.output, "output"]]) {
-      if (value) button.append(make("span", kind ? { class: kind } : {}, named("small", text), named("bdi", value)));
+      if (value || kind) button.append(make("span", kind ? { class: kind } : {}, named("small", text), named("bdi", value || "(nothing)")));
     }
     button.addEventListener("click", () => {
       chosen.sentence = number;
@@ -204,45 +214,74 @@ function showSentences(list) {
   if (focused >= 0 && sentences.children[focused]) sentences.children[focused].focus({ preventScroll: true });
 }
 
-function weightsOf(attention) {
-  const letters = atob(attention.weights);
-  return Float32Array.from({ length: letters.length }, (_, each) => letters.charCodeAt(each) / 255);
+/* The weights of a kind of attention, layer by layer. */
+async function gridsOf(kind) {
+  const values = Float32Array.from(await unpack(kind.weights), (step) => (step / 255) ** 2);
+  const size = kind.rows.length * kind.columns.length;
+  return Array.from({ length: kind.layers }, (_, layer) => {
+    return new Grid(values.subarray(layer * size, (layer + 1) * size), kind.rows, kind.columns);
+  });
 }
 
-function headingOf(attention, layer) {
-  if (attention.names) return `${attention.names[layer]}: ${attention.axes || "steps down, slots of the memory across"}`;
-  return attention.layers > 1 ? `layer ${layer + 1}, mean of its heads` : "mean of the heads";
+let drawnAttention = 0;
+
+/* Every kind of attention that was kept. A newer call replaces one that still waits. */
+async function showAttention({ attention, picture }) {
+  const mine = (drawnAttention += 1);
+  const grids = await Promise.all(attention.map(gridsOf));
+  if (mine !== drawnAttention) return;
+  pointers = [];
+  readout.textContent = POINT;
+  readout.hidden = !attention.length;
+  const over = attention.findIndex((kind) => kind.axes[1] === "sentences");
+  const parts = attention.flatMap((kind, index) => {
+    if (picture && kind.kind === "cross") return [pictures(kind, grids[index][0], picture)];
+    if (kind.kind === "sentences-source") return [sentenceTexts(kind, grids[index][0], over < 0 ? null : grids[over][0].values)];
+    return grids[index].map((grid, layer) => mapOf(kind, grid, layer));
+  });
+  maps.replaceChildren(...(parts.length ? parts : [named("p", "No attention was kept for this sentence; 'regard look' shows what there is.", { class: "note" })]));
+  if (parts.length) maps.append(make("div", { class: "legend" }, scaleOf(colour("--accent"))));
 }
 
-/* Over a picture, if that is what is read, and otherwise as maps. */
-function showAttention({ attention, picture }) {
-  if (!attention || !picture) return showMaps(attention);
-  const grid = new Grid(weightsOf(attention), attention.rows, attention.columns);
-  const view = pictureView([{ grid, colour: colour("--accent") }], picture, maps.clientWidth || page.clientWidth);
-  return maps.replaceChildren(view.element);
+function seriesFrom(grid) {
+  return [{ name: "", grid, colour: colour("--accent") }];
 }
 
-/* One map per layer, with the words of the translation down and those of the source across; of a
-   machine, one of its read heads and one of its write heads, with its steps down and slots across;
-   where a story or a document is read by sentences, one of the gates or of what the label attends to. */
-function showMaps(attention) {
-  if (!attention) {
-    maps.replaceChildren(named("p", "No attention was kept for this sentence.", { class: "note" }));
-    return;
-  }
-  const [rows, columns] = [attention.rows.length, attention.columns.length];
-  const values = weightsOf(attention);
-  const room = maps.clientWidth || page.clientWidth;
-  const beside = Math.max(1, Math.min(attention.layers, Math.floor(room / (18 * columns + 150))));
-  const width = Math.floor(room / beside) - (beside > 1 ? 40 : 0);
-  maps.replaceChildren(...Array.from({ length: attention.layers }, (_, layer) => {
-    const part = values.subarray(layer * rows * columns, (layer + 1) * rows * columns);
-    const grid = new Grid(part, attention.rows, attention.columns);
-    const heading = headingOf(attention, layer);
-    const smallest = attention.names ? SLOT : NARROWEST;
-    const map = heatMap([{ grid, colour: colour("--accent") }], { width, smallest, largest: 34, label: `Attention, ${heading}` });
-    return make("div", {}, named("h3", heading), map.element);
-  }));
+function pointerOf(kind, grid) {
+  const pointer = new Pointer(describeWeights(readout, seriesFrom(grid), VERBS[kind.kind]));
+  pointers.push(pointer);
+  return pointer;
+}
+
+function pictures(kind, grid, picture) {
+  const pointer = pointerOf(kind, grid);
+  const view = pictureView(seriesFrom(grid), picture, roomOf(), pointer);
+  pointer.views.push(view);
+  return view.element;
+}
+
+function sentenceTexts(kind, grid, over) {
+  const pointer = pointerOf(kind, grid);
+  const view = documentView(seriesFrom(grid), over, pointer);
+  pointer.views.push(view);
+  return make("div", {}, named("h3", kind.titles[0]), view.element);
+}
+
+function roomOf() {
+  return maps.clientWidth || page.clientWidth;
+}
+
+/* The mean of the heads of a layer. */
+function mapOf(kind, grid, layer) {
+  const smallest = BETWEEN_TEXT.includes(kind.kind) ? NARROWEST : SLOT;
+  const names = Math.min(0.28 * roomOf(), widest(grid.rowNames, 13));
+  const beside = Math.max(1, Math.min(kind.layers, Math.floor(roomOf() / (18 * grid.columns + names + 60))));
+  const width = Math.floor(roomOf() / beside) - (beside > 1 ? 40 : 0);
+  const heading = kind.layers > 1 ? `${kind.titles[0]}, layer ${layer + 1}` : kind.titles[0];
+  const pointer = pointerOf(kind, grid);
+  const map = heatMap(seriesFrom(grid), { width, smallest, largest: 34, label: `${heading}. Arrow keys move through the cells.`, pointer });
+  pointer.views.push(map);
+  return make("div", {}, named("h3", heading), map.element, named("p", axesOf(kind.along), { class: "note" }));
 }
 
 function receive(data) {
@@ -252,13 +291,13 @@ function receive(data) {
   show(false);
 }
 
-function show(redraw) {
+async function show(redraw) {
   document.title = known.title;
   title.replaceChildren(named("bdi", known.title), " ", named("small", known.kind));
   banner.textContent = lost ? "The server has stopped; this is its last state." : "";
   showFigures();
   showCharts();
-  showSnapshot(redraw);
+  await showSnapshot(redraw);
   document.body.dataset.ready = "true";
 }
 
@@ -290,6 +329,13 @@ slider.addEventListener("input", () => {
 newest.addEventListener("click", () => {
   chosen.step = null;
   showSnapshot(false);
+});
+document.addEventListener("keydown", (event) => {
+  if (event.key !== "Escape") return;
+  for (const pointer of pointers) {
+    pointer.release();
+    pointer.show(null, null);
+  }
 });
 let resized = null;
 window.addEventListener("resize", () => {
