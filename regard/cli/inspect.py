@@ -167,7 +167,7 @@ def watch(
 ) -> None:
     """Watch a run while it trains, or afterwards.
 
-    The page shows the curves, and translations with their attention.
+    The page shows the curves, and predictions with their attention.
     """
     from regard.inspection.watching import save_watch_page, serve_watch
     from regard.runs.folder import Run
