@@ -71,7 +71,7 @@ class Subtitles(Document):
 def broken(text: str, count: int) -> str:
     """A text on so many lines of similar length, as far as its spaces allow."""
     spaces, seen = _spaces(text)
-    lines, start, before, first = list[str](), 0, 0, 0
+    lines, start, before, first = list[str](), 0, 0.0, 0
     for left in range(count, 1, -1):
         if first == len(spaces):
             break
