@@ -49,18 +49,18 @@ class Picture(NamedTuple):
 
 PICTURES = (
     Picture(
-        "serve", 1120, 760, False, "A little girl in a red dress is running on the beach.", "red"
+        "serve", 1120, 785, False, "A little girl in a red dress is running on the beach.", "red"
     ),
     Picture(
         "serve-dark",
         1120,
-        700,
+        690,
         True,
         "Two children are playing with a dog in the snow.",
-        begin="Im Schnee",
+        begin="Die beiden",
     ),
-    Picture("serve-phone", 375, 760, False, "A man is riding a bike down the street.", "bike"),
-    Picture("serve-phone-dark", 375, 760, True, "Two dogs are running on the grass.", "dogs"),
+    Picture("serve-phone", 375, 812, False, "A man is riding a bike down the street.", "bike"),
+    Picture("serve-phone-dark", 375, 812, True, "Two dogs are running on the grass.", "dogs"),
 )
 
 
@@ -68,7 +68,7 @@ def regard(*arguments: str) -> list[str]:
     return [str(Path(sys.executable).with_name("regard")), *arguments]
 
 
-def train(data: Path, run: Path, source: str, target: str) -> None:
+def train(data: Path, run: Path, source: str, target: str, steps: int = STEPS) -> None:
     files = {
         "source": f"train.{source}.gz",
         "target": f"train.{target}.gz",
@@ -78,7 +78,7 @@ def train(data: Path, run: Path, source: str, target: str) -> None:
     options = [part for name, file in files.items() for part in (f"--{name}", str(data / file))]
     settings = [part for each in SETTINGS for part in ("--set", each)]
     languages = ["--source-language", source, "--target-language", target]
-    budget = ["--run", str(run), "--steps", str(STEPS)]
+    budget = ["--run", str(run), "--steps", str(steps)]
     command = regard("train", "multi30k", *options, *languages, *budget, *settings)
     subprocess.run(command, check=True)
 
@@ -157,6 +157,7 @@ def _set_screen(browser: Any, picture: Picture) -> None:
     browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", {**size, **phone})
     theme = {"name": "prefers-color-scheme", "value": "dark" if picture.dark else "light"}
     browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": [theme]})
+    browser.execute_cdp_cmd("Emulation.setScrollbarsHidden", {"hidden": True})
 
 
 def _wait(browser: Any, condition: str) -> None:
@@ -181,12 +182,13 @@ def main() -> None:
     parser.add_argument("--data", type=Path, default=Path("../shared/data/multi30k"))
     parser.add_argument("--runs", type=Path, default=Path("benchmarks/runs/page"))
     parser.add_argument("--output", type=Path, default=Path("docs/pictures"))
+    parser.add_argument("--steps", type=int, default=STEPS, help="of runs that do not exist yet")
     given = parser.parse_args()
     pairs = (("en", "de"), ("de", "en"))
     runs = [given.runs / f"{source}-{target}" for source, target in pairs]
     for run, (source, target) in zip(runs, pairs, strict=True):
         if not run.exists():
-            train(given.data, run, source, target)
+            train(given.data, run, source, target, given.steps)
     with served(runs) as address, chromium() as browser:
         for picture in PICTURES:
             take(browser, address, picture, given.output)

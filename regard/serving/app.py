@@ -121,7 +121,7 @@ def _add_translation(app: FastAPI, service: Service) -> None:
 
     @app.post(
         "/translate",
-        openapi_extra=spec.body(spec.TextFields),
+        openapi_extra=spec.fields(spec.TextFields, listed="q"),
         responses=spec.answers(spec.Translated, "The translation of each text."),
     )
     async def translate(request: Request) -> Response:
@@ -130,7 +130,7 @@ def _add_translation(app: FastAPI, service: Service) -> None:
 
     @app.post(
         "/translate_stream",
-        openapi_extra=spec.body(spec.TextFields),
+        openapi_extra=spec.fields(spec.StreamFields),
         responses=spec.other("application/x-ndjson", "One JSON object per line."),
     )
     async def translate_stream(request: Request) -> Response:
@@ -141,7 +141,7 @@ def _add_translation(app: FastAPI, service: Service) -> None:
 
     @app.post(
         "/detect",
-        openapi_extra=spec.body(spec.DetectFields),
+        openapi_extra=spec.fields(spec.DetectFields),
         responses=spec.answers(list[spec.Detection], "Languages, the most probable one first."),
     )
     async def detect(request: Request) -> Response:
@@ -156,7 +156,7 @@ def _add_translation(app: FastAPI, service: Service) -> None:
 def _add_files(app: FastAPI, service: Service, files: Files) -> None:
     @app.post(
         "/translate_file",
-        openapi_extra=spec.body(spec.FileFields, (spec.MULTIPART,)),
+        openapi_extra=spec.fields(spec.FileFields, (spec.MULTIPART,)),
         responses=spec.answers(spec.TranslatedFile, "Where the translated file is."),
     )
     async def translate_file(request: Request) -> Response:
@@ -169,7 +169,7 @@ def _add_files(app: FastAPI, service: Service, files: Files) -> None:
     @app.get(
         "/download_file/{key}",
         responses={
-            **spec.other("application/octet-stream", "The file."),
+            200: {"description": "The file.", "content": {"application/octet-stream": {}}},
             404: {"model": spec.Refusal, "description": "There is no such file."},
         },
     )
@@ -226,12 +226,8 @@ def _add_pages(app: FastAPI, service: Service) -> None:
 
     @app.post(
         "/look",
-        response_class=HTMLResponse,
-        openapi_extra=spec.body(spec.TextFields),
-        responses={
-            **spec.answers(spec.Translated, "Refused."),
-            **spec.other("text/html", "A page."),
-        },
+        openapi_extra=spec.fields(spec.LookFields),
+        responses=spec.page("A page."),
     )
     async def look(request: Request) -> Response:
         try:

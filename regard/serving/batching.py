@@ -54,6 +54,7 @@ class _Job:
     work: Work[Any, Any]
     item: Any
     size: int
+    arrived: float
     order: float
     deadline: float
     future: Future[Any] = field(default_factory=Future)
@@ -113,7 +114,7 @@ class Queue:
         Cancelling a future, or the deadline, takes its item out."""
         now = time.monotonic()
         jobs = [
-            _Job(work, item, max(1, work.size(item)), now + LATER * index, deadline)
+            _Job(work, item, max(1, work.size(item)), now, now + LATER * index, deadline)
             for index, item in enumerate(items)
         ]
         asked = sum(job.size for job in jobs)
@@ -157,7 +158,7 @@ class Queue:
 
     def _wait_for_more(self) -> None:
         """Give others a moment to join, unless the batch is full or the first came long ago."""
-        until = min(job.order for job in self._jobs) + self._limits.batch_wait
+        until = min(job.arrived for job in self._jobs) + self._limits.batch_wait
         while len(self._jobs) < self._limits.batch and not self._closed:
             left = until - time.monotonic()
             if left <= 0 or not self._changed.wait(left):

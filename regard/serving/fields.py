@@ -18,6 +18,7 @@ from regard.serving.refusal import RefusedError, invalid, missing
 
 MAX_FIELDS = 20
 INVALID_JSON = "Invalid JSON format"
+_FLAGS = {"true": True, "1": True, "false": False, "0": False, "": False}
 
 
 class Fields(NamedTuple):
@@ -67,7 +68,12 @@ class Fields(NamedTuple):
         return number
 
     def flag(self, name: str) -> bool:
-        return self.values.get(name) in (True, "true", "1")
+        """Whether something is wanted; not if it is missing."""
+        value = self.values.get(name)
+        found = _FLAGS.get("" if value is None else str(value).lower())
+        if found is None:
+            raise invalid(f"{name} parameter is not true or false")
+        return found
 
     def file(self, name: str) -> UploadFile:
         value = self.values.get(name)
@@ -88,6 +94,10 @@ async def read_fields(request: Request, limits: Limits) -> Fields:
         return Fields(_json(await request.body(), limits.json_depth), True)
     values: dict[str, Any] = {}
     try:
+        query = _form(request.scope["query_string"])
+    except ValueError as error:
+        raise invalid("the query string cannot be read") from error
+    try:
         if kind == "application/x-www-form-urlencoded":
             values.update(_form(await request.body()))
         elif kind == "multipart/form-data":
@@ -95,7 +105,7 @@ async def read_fields(request: Request, limits: Limits) -> Fields:
             values.update(await request.form(max_files=1, **given))
     except (HTTPException, MultiPartException, ValueError) as error:  # UnicodeError is one
         raise invalid("the form cannot be read") from error
-    return Fields({**values, **request.query_params}, False)
+    return Fields({**values, **query}, False)
 
 
 def _form(body: bytes) -> dict[str, str]:

@@ -38,7 +38,6 @@ MAX_UNCLOSED = 100
 """Signs that begin markup without one that ends it: parsing more takes quadratic time."""
 
 _LINE_END = re.compile(r"[\r\n]")
-_OUTER = re.compile(r"\A(\s*)(.*?)(\s*)\Z", re.DOTALL)
 
 
 class _Element:
@@ -72,7 +71,7 @@ def read_html(text: str) -> list[Item]:
     try:
         reader.feed(text)
         reader.close()
-    except AssertionError:  # a section <![...]]> of an unknown kind
+    except (AssertionError, ValueError):  # an unknown section <![...]]>, a number of many digits
         raise invalid("the markup is malformed") from None
     return reader.finish()
 
@@ -236,7 +235,9 @@ class _Reader(HTMLParser):
             self._items.append(write_html(text))
             return
         start, end = _edges(text)
-        lead, trail = _OUTER.match(plain(text[start:end])).group(1, 3)  # type: ignore[union-attr]
+        whole = plain(text[start:end])
+        lead = whole[: len(whole) - len(whole.lstrip())]
+        trail = whole[len(whole.rstrip()) :]
         inner = _trimmed(text[start:end], len(lead), len(trail))
         if not self._preformatted:
             inner = [

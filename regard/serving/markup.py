@@ -10,8 +10,9 @@ import asyncio
 import re
 from bisect import bisect_left, bisect_right
 from collections import Counter
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any, NamedTuple, Optional, Union
 
 from regard.serving.directions import Direction
@@ -162,10 +163,13 @@ def _stack(unit: _Unit, linked: Sequence[int], source: _Source) -> Optional[Stac
 
 def _resolve(stacks: Sequence[Optional[Stack]]) -> list[Stack]:
     """Units without links get the marks that both of their neighbours have."""
+    following, after = list[Stack](), Stack()
+    for stack in reversed(stacks):
+        after = after if stack is None else stack
+        following.append(after)
     found, before = list[Stack](), Stack()
-    for index, stack in enumerate(stacks):
+    for stack, after in zip(stacks, reversed(following), strict=True):
         if stack is None:
-            after = next((each for each in stacks[index:] if each is not None), ())
             stack = _common(before, after)
         found.append(stack)
         before = stack
@@ -181,21 +185,39 @@ def _common(first: Stack, second: Stack) -> Stack:
 
 def _keep_all(stacks: list[Stack], units: Sequence[_Unit], source: _Source) -> None:
     """Give each mark that no target unit has the unit at its relative position."""
-    for mark in dict.fromkeys(mark for stack in source.stacks for mark in stack):
-        if any(mark in stack for stack in stacks):
+    inside: dict[Hashable, list[int]] = {}
+    for index, stack in enumerate(source.stacks):
+        for mark in stack:
+            inside.setdefault(mark, []).append(index)
+    counts = Counter(mark for stack in stacks for mark in stack)
+    word_indices = [index for index, unit in enumerate(units) if unit.is_word]
+    other_indices = [index for index, unit in enumerate(units) if not unit.is_word]
+    for mark, indices in inside.items():
+        if counts[mark]:
             continue
-        inside = [index for index, stack in enumerate(source.stacks) if mark in stack]
-        middle = inside[len(inside) // 2]
+        middle = indices[len(indices) // 2]
         wanted = middle * (len(units) - 1) / max(1, len(source.units) - 1)
-        counts = Counter(each for stack in stacks for each in stack)
-        free = [
-            index
-            for index, stack in enumerate(stacks)
-            if all(counts[each] > 1 or each in source.stacks[middle] for each in stack)
-        ]
-        if free:
-            nearest = min(free, key=lambda index: (not units[index].is_word, abs(index - wanted)))
-            stacks[nearest] = source.stacks[middle]
+        for index in chain(_outwards(word_indices, wanted), _outwards(other_indices, wanted)):
+            if all(counts[each] > 1 or each in source.stacks[middle] for each in stacks[index]):
+                counts.subtract(stacks[index])
+                counts.update(source.stacks[middle])
+                stacks[index] = source.stacks[middle]
+                break
+
+
+def _outwards(indices: Sequence[int], wanted: float) -> Iterator[int]:
+    """Indices, which are given in order, by their distance from a place."""
+    after = bisect_left(indices, wanted)
+    before = after - 1
+    while before >= 0 or after < len(indices):
+        if after == len(indices) or (
+            before >= 0 and wanted - indices[before] <= indices[after] - wanted
+        ):
+            yield indices[before]
+            before -= 1
+        else:
+            yield indices[after]
+            after += 1
 
 
 def _placed(

@@ -6,7 +6,9 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-_LINE = re.compile(r"\s*[\n\r\v\f\x1c-\x1e\x85\u2028\u2029]\s*")
+_LINE = re.compile(r"(?<!\s)\s*[\n\r\v\f\x1c-\x1e\x85\u2028\u2029]\s*")
+"""Tried once per run of white space, however long: not at each of its characters."""
+
 _BREAKS = (
     re.compile(r"(?<=[;:!?。！？；])\s*"),
     re.compile(r"(?<=[,，、–—])\s*"),

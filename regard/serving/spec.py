@@ -6,7 +6,7 @@ clients know; so these models describe requests, and `regard.serving.fields` rea
 
 from __future__ import annotations
 
-from typing import Any, Literal, Optional, Union
+from typing import Annotated, Any, Literal, Optional, Union
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -17,27 +17,56 @@ class Described(BaseModel):
     model_config = ConfigDict(extra="allow")
 
 
+Source = Annotated[str, Field(description="A code of /languages, or auto.", examples=["en"])]
+Target = Annotated[str, Field(description="A code of /languages.", examples=["de"])]
+Text = Annotated[str, Field(min_length=1, examples=["A dog runs."])]
+Prefix = Annotated[str, Field(description="What the translation must begin with.")]
+Detailed = Annotated[bool, Field(description="Also return scores and aligned words.")]
+Key = Annotated[str, Field(description="Needed only where the server asks for one.")]
+
+
 class DetectFields(Described):
-    q: str = Field(min_length=1)
-    api_key: str = ""
+    q: Text
+    api_key: Key = ""
 
 
 class TextFields(Described):
-    q: Union[str, list[str]] = Field(description="A text or, in JSON, a list of texts.")
-    source: str = Field(description="A code of /languages, or auto.", examples=["en"])
-    target: str = Field(examples=["de"])
+    q: Text
+    source: Source
+    target: Target
     format: Literal["text", "html"] = "text"
-    alternatives: int = Field(default=0, ge=0)
-    details: bool = Field(default=False, description="Also return scores and aligned words.")
-    prefix: str = Field(default="", description="What the translation must begin with.")
-    api_key: str = ""
+    alternatives: int = Field(default=0, ge=0, description="How many others to return, at most.")
+    details: Detailed = False
+    prefix: Prefix = ""
+    api_key: Key = ""
+
+
+class StreamFields(Described):
+    q: Text
+    source: Source
+    target: Target
+    format: Literal["text"] = "text"
+    details: Detailed = False
+    prefix: Prefix = ""
+    api_key: Key = ""
+
+
+class LookFields(Described):
+    q: Text
+    source: Source
+    target: Target
+    translation: str = Field(
+        default="", description="What to look at, instead of what begins with the prefix."
+    )
+    prefix: Prefix = ""
+    api_key: Key = ""
 
 
 class FileFields(Described):
     file: str = Field(json_schema_extra={"format": "binary"})
-    source: str = Field(examples=["en"])
-    target: str = Field(examples=["de"])
-    api_key: str = ""
+    source: Source
+    target: Target
+    api_key: Key = ""
 
 
 class Refusal(BaseModel):
@@ -49,11 +78,28 @@ class Detection(BaseModel):
     language: str
 
 
+Range = Annotated[list[int], Field(min_length=2, max_length=2)]
+
+
+class SentenceDetails(BaseModel):
+    source: Range = Field(description="Where it begins and ends in the text, in characters.")
+    target: Range
+    score: float
+    alignment: list[Annotated[list[int], Field(min_length=4, max_length=4)]] = Field(
+        description="Pairs of words: where the source word and the target word begin and end."
+    )
+
+
+class Details(BaseModel):
+    score: float = Field(description="The mean log-probability of the tokens.")
+    sentences: list[SentenceDetails]
+
+
 class Translated(Described):
     translatedText: Union[str, list[str]]  # noqa: N815
     detectedLanguage: Optional[Union[Detection, list[Detection]]] = None  # noqa: N815
     alternatives: Optional[Union[list[str], list[list[str]]]] = None
-    details: Optional[Union[dict[str, Any], list[dict[str, Any]]]] = None
+    details: Optional[Union[Details, list[Details]]] = None
 
 
 class TranslatedFile(BaseModel):
@@ -86,13 +132,29 @@ _REFUSALS = {
 }
 
 
-def body(
-    fields: type[BaseModel], kinds: tuple[str, ...] = (JSON, FORM, MULTIPART)
+IN_QUERY = "May be given here instead of in the body, unless that is JSON."
+
+
+def fields(
+    model: type[BaseModel], kinds: tuple[str, ...] = (JSON, FORM, MULTIPART), listed: str = ""
 ) -> dict[str, Any]:
-    """The description of a request body, for `openapi_extra`."""
-    schema = fields.model_json_schema()
+    """The description of what a request says, for `openapi_extra`: in its body or, unless it is a
+    file, in the query. One field may be a list in JSON."""
+    schema = model.model_json_schema()
+    described = schema["properties"]
     content = {kind: {"schema": schema} for kind in kinds}
-    return {"requestBody": {"required": True, "content": content}}
+    if listed:
+        items = {"type": "array", "items": {"type": "string"}, "minItems": 1}
+        either = {"anyOf": [described[listed], items]}
+        content[JSON] = {"schema": {**schema, "properties": {**described, listed: either}}}
+    is_file = {name: each.get("format") == "binary" for name, each in described.items()}
+    query = [
+        {"name": name, "in": "query", "description": IN_QUERY, "required": False, "schema": each}
+        for name, each in described.items()
+        if not is_file[name]
+    ]
+    body = {"required": any(is_file.values()), "content": content}
+    return {"parameters": query, "requestBody": body}
 
 
 def answers(model: Any, description: str) -> dict[int | str, dict[str, Any]]:
@@ -112,3 +174,9 @@ def other(kind: str, description: str) -> dict[int | str, dict[str, Any]]:
     """A good answer that is not JSON, and all the refusals."""
     refused = {each: value for each, value in answers(str, "").items() if each != 200}
     return {200: {"description": description, "content": {kind: {}}}, **refused}
+
+
+def page(description: str) -> dict[int | str, dict[str, Any]]:
+    """An answer for a browser, which is told of refusals by a page too; other clients get JSON."""
+    found = other("text/html", description)
+    return {each: {**value, "content": {"text/html": {}}} for each, value in found.items()}

@@ -180,8 +180,9 @@ def test_a_tag_around_a_block_and_words_is_divided() -> None:
     assert untranslated("<b>x <img></b>") == "<b>x</b> <b><img></b>"
 
 
-def test_unknown_sections_are_refused(client: Client) -> None:
-    answer = client.translate("<![ant[bee]]>", format="html")
+@pytest.mark.parametrize("text", ["<![ant[bee]]>", f"&#{'1' * 9000};", f"<a b='&#{'1' * 9000}'>"])
+def test_markup_that_no_parser_reads_is_refused(client: Client, text: str) -> None:
+    answer = client.translate(text, format="html")
     assert (answer.status, answer.json["error"]) == (
         400,
         "Invalid request: the markup is malformed",
@@ -194,6 +195,15 @@ def test_hostile_documents_take_no_time(text: str) -> None:
     with suppress(RefusedError):
         read_html(text * (50_000 // len(text)))
     assert time.process_time() - started < 5
+
+
+def test_marks_that_no_word_is_linked_to_take_no_time() -> None:
+    names = [f"m{number}" for number in range(1500)]
+    marked = [Span("a ", (name,)) for name in names]
+    started = time.process_time()
+    found = transfer(marked, aligned("a " * 1500, "x " * 1500, set()))
+    assert time.process_time() - started < 3
+    assert {mark for each in found for mark in each.stack} == set(names)
 
 
 @pytest.mark.parametrize("text", ["<p>the ant and the bee</p>", "<br><p>"])

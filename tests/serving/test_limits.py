@@ -21,7 +21,7 @@ from typing import Any
 import pytest
 from clients import Serve
 
-from regard.serving.batching import Check, Queue, Work
+from regard.serving.batching import LATER, Check, Queue, Work
 from regard.serving.directions import Translating
 from regard.serving.limits import Limits
 from regard.serving.refusal import RefusedError
@@ -160,6 +160,31 @@ def test_what_was_translated_is_aligned_although_the_queue_is_full(
         answer = asked.result()
     assert answer.status == 200
     assert len(answer.json["details"]["sentences"][0]["alignment"]) == 2
+
+
+class Echo(Work[str, str]):
+    """Is done at once."""
+
+    @property
+    def group(self) -> Hashable:
+        return Echo
+
+    def size(self, item: str) -> int:
+        return len(item)
+
+    def compute(self, items: Sequence[str], check: Check) -> list[str]:
+        return list(items)
+
+
+def test_nothing_waits_for_others_longer_than_the_limit_says() -> None:
+    """Many sentences of one request give way to others that come later, if there are any."""
+    queue, until = Queue(Limits(batch=64)), time.monotonic() + 600
+    started = time.monotonic()
+    last = queue.submit(Echo(), ["ant"] * 5000, until)[-1]
+    assert queue.submit(Echo(), ["bee"], until)[0].result(60) == "bee"
+    assert last.result(60) == "ant"
+    assert time.monotonic() - started < 5000 * LATER / 10
+    queue.close()
 
 
 @pytest.mark.parametrize("cancelled", [False, True])

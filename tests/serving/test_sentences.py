@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -60,3 +62,12 @@ def test_a_long_sentence_is_divided_at_the_best_mark_near_its_middle() -> None:
         "and the cat",
     )
     assert split("x" * 40, "en", short).texts == ("x" * 20, "x" * 20)
+
+
+@pytest.mark.parametrize("space", [" ", "\t", "\u00a0", "\n", " \n"])
+def test_white_space_takes_no_time(space: str) -> None:
+    text = f"ant{space * (20_000 // len(space))}bee"
+    before = time.process_time()
+    found = split(text, "en", anything_fits)
+    assert time.process_time() - before < 2
+    assert found.join(found.texts) == text

@@ -291,6 +291,39 @@ def test_a_refusal_is_shown_and_goes_away(browser: Any, serve: Serve) -> None:
     browser.get("about:blank")
 
 
+def test_characters_are_counted_as_the_server_counts_them(browser: Any, serve: Serve) -> None:
+    """A browser counts most emoji, and the rare characters of Chinese, twice."""
+    shown = opened(browser, serve(characters=6))
+    script = "const s = document.getElementById('source'); s.value = arguments[0];"
+    for text, count in (("ant \U0001f600\U00020bb7", 6), ("ant bee", 7), ("\U0001f600" * 7, 7)):
+        browser.execute_script(f"{script} s.dispatchEvent(new Event('input'))", text)
+        assert shown.all("#count")[0].text == f"{count} of 6 characters"
+        if count <= 6:
+            until(shown, "page.shown.text.startsWith('ANT')")
+            continue
+        until(shown, "document.getElementById('status').textContent.includes('longer than 6')")
+    browser.get("about:blank")
+
+
+BOX = "return document.getElementById(arguments[0]).getBoundingClientRect().toJSON()"
+
+
+def test_a_text_that_is_too_long_is_refused_in_sight(browser: Any, serve: Serve) -> None:
+    """However far its end is, and although a shorter one was translated before."""
+    shown = opened(browser, serve())
+    write(shown, "source", "ant bee")
+    until_translated(shown, "BEE ANT")
+    script = "const s = document.getElementById('source'); s.value = arguments[0];"
+    browser.execute_script(f"{script} s.dispatchEvent(new Event('input'))", "ant " * 2600)
+    until_translated(shown, "")
+    assert shown.all("#status")[0].text.startswith("This text is longer than 10,000 characters")
+    box = browser.execute_script(BOX, "status")
+    assert 0 < box["top"] < box["bottom"] <= browser.execute_script("return innerHeight")
+    assert browser.execute_script("return scrollY") == 0
+    assert shown.all("#alternatives button") == []
+    browser.get("about:blank")
+
+
 def test_a_key_is_asked_for_where_one_is_needed(browser: Any, serve: Serve, tmp_path: Path) -> None:
     (tmp_path / "keys.txt").write_text("secret\n")
     shown = opened(browser, serve(keys=tmp_path / "keys.txt", required=True))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import re
+from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
@@ -69,22 +70,31 @@ class Subtitles(Document):
 
 def broken(text: str, count: int) -> str:
     """A text on so many lines of similar length, as far as its spaces allow."""
-    lines = list[str]()
+    spaces, seen = _spaces(text)
+    lines, start, before, first = list[str](), 0, 0.0, 0
     for left in range(count, 1, -1):
-        tags = [match.span() for match in _TAG.finditer(text)]
-        spaces = [
-            index
-            for index, letter in enumerate(text)
-            if letter == " " and not any(start < index < end for start, end in tags)
-        ]
-        if not spaces:
+        if first == len(spaces):
             break
-        best = min(spaces, key=lambda index: abs(_shown(text[:index]) - _shown(text) / left))
-        lines.append(text[:best])
-        text = text[best + 1 :]
-    return "\n".join([*lines, text])
+        wanted = before + (seen - before) / left
+        best = bisect_left(spaces, (wanted,), first)
+        if best == len(spaces) or (
+            best > first and wanted - spaces[best - 1][0] <= spaces[best][0] - wanted
+        ):
+            best -= 1
+        shown, index = spaces[best]
+        lines.append(text[start:index])
+        start, before, first = index + 1, shown + 1, best + 1
+    return "\n".join([*lines, text[start:]])
 
 
-def _shown(text: str) -> int:
-    """How many characters are seen."""
-    return len(_TAG.sub("", text))
+def _spaces(text: str) -> tuple[list[tuple[float, int]], int]:
+    """The spaces outside tags, each with how many characters are seen before it, and how many are
+    seen in all."""
+    found, seen, start = list[tuple[float, int]](), 0, 0
+    for match in [*_TAG.finditer(text), None]:
+        end = match.start() if match else len(text)
+        inside = range(start, end)
+        found += [(seen + index - start, index) for index in inside if text[index] == " "]
+        seen += end - start
+        start = match.end() if match else end
+    return found, seen

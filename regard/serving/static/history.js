@@ -21,7 +21,9 @@ function keep(name, value, place = "localStorage") {
 }
 
 class History {
-  constructor(element, open) {
+  /* `names` are those of languages; `open` shows an entry again. */
+  constructor(element, names, open) {
+    this.names = names;
     this.list = element.querySelector("ol");
     this.button = element.querySelector("button");
     this.open = open;
@@ -48,7 +50,8 @@ class History {
     this.button.hidden = !entries.length;
     this.list.replaceChildren(...entries.map((entry) => {
       const button = make("button", "", { type: "button" });
-      const languages = make("small", `${entry.source} → ${entry.target}`);
+      const [from, to] = [entry.source, entry.target].map((code) => this.names[code] ?? code);
+      const languages = make("small", `${from} → ${to}`);
       const text = make("span", entry.text, entry.source === "auto" ? {} : { lang: entry.source });
       button.append(languages, text, make("span", entry.translation, { class: "translated", lang: entry.target }));
       button.addEventListener("click", () => this.open(entry));

@@ -11,7 +11,7 @@ class Page {
     this.settings = settings;
     this.names = Object.fromEntries(languages.map((each) => [each.code, each.name]));
     this.links = new Links(byId("source"), byId("target"), byId("readout"));
-    this.history = new History(byId("history"), (entry) => this.open(entry));
+    this.history = new History(byId("history"), this.names, (entry) => this.open(entry));
     this.files = new Files(byId("files"), settings, () => ({ ...this.pair(), ...this.key() }));
     this.answer = null; // what was found without edits
     this.shown = { text: "", sentences: [] };
@@ -66,7 +66,7 @@ class Page {
 
   fillSources() {
     const able = this.languages.filter((each) => this.targets(each.code).length);
-    const options = [["auto", "Detect language"], ...able.map((each) => [each.code, each.name])];
+    const options = [["auto", "Automatic"], ...able.map((each) => [each.code, each.name])];
     const kept = recall(CHOICES, {});
     const first = able.find((each) => this.targets(each.code).includes(this.settings.language.target.code)) ?? able[0];
     fill(byId("from"), options, [kept.source, first.code]);
@@ -139,14 +139,12 @@ class Page {
     this.count();
     this.target.kept = 0;
     const text = this.source.text;
-    if (!text.trim()) {
+    const limit = this.settings.charLimit;
+    const isLong = characters(text) > limit;
+    if (isLong || !text.trim()) {
       this.answer = null;
       this.show({ text: "", sentences: [], alternatives: [] });
-      this.say("");
-      return;
-    }
-    if (text.length > this.settings.charLimit) {
-      this.say(`This text is longer than ${this.settings.charLimit.toLocaleString("en")} characters: shorten it.`, true);
+      this.say(isLong ? `This text is longer than ${limit.toLocaleString("en")} characters: shorten it.` : "", isLong);
       return;
     }
     document.body.classList.add("stale");
@@ -312,7 +310,7 @@ class Page {
 
   count() {
     const limit = this.settings.charLimit.toLocaleString("en");
-    byId("count").textContent = `${this.source.text.length.toLocaleString("en")} of ${limit} characters`;
+    byId("count").textContent = `${characters(this.source.text).toLocaleString("en")} of ${limit} characters`;
     byId("clear").disabled = !this.source.text;
   }
 

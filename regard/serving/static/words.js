@@ -11,6 +11,11 @@ function make(tag, text, attributes = {}) {
   return element;
 }
 
+/* How many characters a text has, as the server counts them: two UTF-16 units may be one. */
+function characters(text) {
+  return text.length - (text.match(/[\ud800-\udbff][\udc00-\udfff]/g)?.length ?? 0);
+}
+
 /* Offsets of the server count characters, those of the browser UTF-16 units. */
 function toUnits(text) {
   if (!/[\ud800-\udfff]/.test(text)) return (offset) => offset;

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import tempfile
+import time
 import urllib.parse
 import uuid
 import zipfile
@@ -20,6 +21,7 @@ from odfdo import Paragraph, Span, Table
 
 from regard.serving import service
 from regard.serving.documents import archive, read_document
+from regard.serving.documents.subtitles import broken
 from regard.serving.limits import Limits
 from regard.serving.refusal import RefusedError
 from regard.serving.store import Store, safe_name
@@ -145,6 +147,25 @@ def test_subtitles_keep_their_times_and_lines(client: Client) -> None:
     ]
     assert found[0].content == "DOG <i>CAT</i>\nBEE ANT"
     assert found[1].content == "{\\an8}- BEE ANT\n- DOG CAT"
+
+
+def test_a_subtitle_of_many_lines_takes_no_time() -> None:
+    before = time.process_time()
+    assert broken("ant " * 2500, 2000).count("\n") == 1999
+    assert time.process_time() - before < 2
+
+
+def test_lines_of_a_subtitle_are_as_long_as_each_other_without_their_tags() -> None:
+    text = "ant bee <font color='red'>cat</font> dog eel"
+    assert broken(text, 2) == "ant bee <font color='red'>cat</font>\ndog eel"
+    assert broken(text, 9).split("\n") == [
+        "ant",
+        "bee",
+        "<font color='red'>cat</font>",
+        "dog",
+        "eel",
+    ]
+    assert broken("ant", 3) == "ant"
 
 
 def test_web_pages_keep_their_encoding(client: Client) -> None:
