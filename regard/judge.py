@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from regard.data.line import Line, Sides, Text
 from regard.errors import UsageError
 from regard.metrics.base import Metric
-from regard.predict import WINDOW, Candidate, Prediction, Predictor, with_prefixes
+from regard.predict import WINDOW, Candidate, Prediction, Predictor, different, with_prefixes
 from regard.terminal import Count, uncounted
 
 Reads = Literal["channel", "language", "pair"]
@@ -116,22 +116,24 @@ class JudgedPredictor:
         count: Count = uncounted,
     ) -> Iterator[Prediction]:
         """As Predictor.predict; candidates of the same text are one."""
-        given = with_prefixes(map(Line.of, lines), prefixes)
+        given, first = with_prefixes(map(Line.of, lines), prefixes), 0
         while window := list(islice(given, window_size)):
             read = [line for line, _ in window]
             begun = [prefix for _, prefix in window if prefix is not None]
-            for each in self.judge(read, begun if prefixes is not None else None, count):
+            for each in self.judge(read, begun if prefixes is not None else None, count, first):
                 yield each.ranked(self.weights)
+            first += len(window)
 
     def judge(
         self,
         lines: list[Line],
         prefixes: Optional[list[str]] = None,
         count: Count = uncounted,
+        first: int = 0,
     ) -> list[Judged]:
-        """The candidates of each line with the scores of all judges."""
-        predicted = self.predictor.predict(lines, prefixes, len(lines), count)
-        found = [_different(each) for each in predicted]
+        """The candidates of each line with the scores of all judges; `first` as in predict."""
+        predicted = self.predictor.predict(lines, prefixes, len(lines), count, first)
+        found = [different(each.best) for each in predicted]  # draws may be equal
         pairs = [
             (line, each.text) for line, some in zip(lines, found, strict=True) for each in some
         ]
@@ -139,14 +141,6 @@ class JudgedPredictor:
         ends = np.cumsum([len(some) for some in found])
         parts = np.split(scores, ends[:-1])
         return [Judged(some, part) for some, part in zip(found, parts, strict=True)]
-
-
-def _different(prediction: Prediction) -> tuple[Candidate, ...]:
-    """The candidates without those whose text a better one has: pieces differ, texts do not."""
-    first: dict[str, Candidate] = {}
-    for each in prediction.best:
-        first.setdefault(each.text, each)
-    return tuple(first.values())
 
 
 @dataclass(frozen=True)

@@ -10,18 +10,22 @@ from pathlib import Path
 import numpy as np
 import pytest
 from toy import ABLE, SMALL, parallel, write_corpus, write_lines
+from untrained import untrained
 
 import regard
+from regard import predict
 from regard.cli import main
 from regard.data.line import Line
 from regard.errors import UsageError
 from regard.files import read_sealed, sealed, write_json
-from regard.judge import Judge, Judged, JudgedPredictor, Weights, _different, tune
+from regard.judge import Judge, Judged, JudgedPredictor, Weights, tune
 from regard.metrics.text import ExactMatch, TextMetrics
-from regard.predict import Candidate, Prediction
+from regard.models.pointer import PointerConfig
+from regard.predict import Candidate
 from regard.runs.folder import Run
 from regard.runs.load import load_predictor
 from regard.search.beam import Beam
+from regard.search.sample import Sample
 
 
 @pytest.fixture(scope="module")
@@ -88,11 +92,6 @@ def test_candidates_are_ranked_by_the_weighted_sum() -> None:
     by_text = {each.text: each.score for each in found.best}
     expected = 2.0 * -3.0 / 3**penalty + channel * -3.0 + language * -0.5
     assert by_text["short"] == pytest.approx(expected)
-
-
-def test_equal_texts_are_one_candidate() -> None:
-    best = (Candidate("a", -1, -1, 1), Candidate("b", -2, -2, 1), Candidate("a", -3, -3, 2))
-    assert _different(Prediction("a", best)) == best[:2]
 
 
 def test_judges_that_do_not_count_change_nothing(folder: Path) -> None:
@@ -183,6 +182,46 @@ def test_translate_prints_the_ranked_list(
         scores = [float(row[1]) for row in some]
         assert scores == sorted(scores, reverse=True)
         assert len({row[2] for row in some}) == 3
+
+
+@pytest.mark.parametrize("given", [["--judge", "pair={run}:1"], []])
+def test_a_printed_list_has_the_numbers_of_all_lines_in_any_window(
+    folder: Path,
+    tmp_path: Path,
+    given: list[str],
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setattr(predict, "WINDOW", 2)
+    (tmp_path / "input").write_text("ant bee cat\n\ndog\nbee\ncat dog\n")
+    judge = [each.format(run=folder / "weak") for each in given]
+    command = ["translate", str(folder / "weak"), "--input", str(tmp_path / "input"), *judge]
+    assert main([*command, "--best", "3"]) == 0
+    numbers = [line.split("\t")[0] for line in capsys.readouterr().out.splitlines()]
+    assert numbers == [*"000", "1", *"222333444"]
+
+
+def test_lines_and_draws_of_judged_candidates_count_on_in_later_windows(folder: Path) -> None:
+    channel = Judge("channel", regard.load(folder / "channel"))
+    drawing = load_predictor(Run.open(folder / "weak"), Sample(best=4, temperature=4.0))
+    judged = JudgedPredictor(drawing, [channel], Weights((1.0,)))
+    lines = ["ant bee cat dog"] * 4
+    found = [
+        {each.text for each in line.best}
+        for predictor in (judged, drawing)
+        for line in predictor.predict(lines, window_size=1)
+    ]
+    assert found[:4] == found[4:]
+    assert found[0] != found[1]
+
+
+def test_a_line_that_is_refused_has_its_number_in_any_window() -> None:
+    pointer = untrained(PointerConfig(width=8, inner=8, heads=2), Beam(beam=3, best=3))
+    pointer.length_limit = 3
+    lines = [" ".join(["0.1,0.2"] * points) for points in (1, 3, 2, 1, 4)]
+    judged = JudgedPredictor(pointer, [Judge("pair", pointer)], Weights((1.0,)))
+    with pytest.raises(UsageError, match=r"^Line 5 has 4 pieces"):
+        list(judged.predict(lines, window_size=2))
 
 
 @pytest.mark.parametrize(
