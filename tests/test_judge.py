@@ -21,7 +21,7 @@ from regard.files import read_sealed, sealed, write_json
 from regard.judge import Judge, Judged, JudgedPredictor, Weights, tune
 from regard.metrics.text import ExactMatch, TextMetrics
 from regard.models.pointer import PointerConfig
-from regard.predict import Candidate
+from regard.predict import EMPTY, Candidate
 from regard.runs.folder import Run
 from regard.runs.load import load_predictor
 from regard.search.beam import Beam
@@ -166,6 +166,22 @@ def test_tuned_judges_are_kept_with_the_run(
         regard.evaluate(moved / "weak", judges=["tuned"])
 
 
+def test_the_weights_are_printed_as_the_options_that_give_the_same(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    weak = shutil.copytree(folder / "weak", tmp_path / "weak")
+    given = ["--judge", "own=0", "--judge", f"pair={folder / 'channel'}"]
+    assert main(["judge", str(weak), *given, "--beam=4", "--trials=5"]) == 0
+    options = [line for line in capsys.readouterr().out.splitlines() if line.startswith("--")]
+    assert options[0] == "--judge own=0"
+    again = [part for line in options for part in line.split()]
+    files = ["--input", str(folder / "test.source"), "--beam=4", "--best=2"]
+    for judges in (again, ["--judge", "tuned"]):
+        assert main(["translate", str(weak), *files, *judges]) == 0
+    printed = capsys.readouterr().out.splitlines()
+    assert printed[: len(printed) // 2] == printed[len(printed) // 2 :]
+
+
 def test_translate_prints_the_ranked_list(
     folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -213,6 +229,15 @@ def test_lines_and_draws_of_judged_candidates_count_on_in_later_windows(folder: 
     ]
     assert found[:4] == found[4:]
     assert found[0] != found[1]
+
+
+def test_an_empty_line_is_not_judged(folder: Path) -> None:
+    wide = load_predictor(Run.open(folder / "weak"), Beam(beam=3, best=3))
+    judges = [Judge("channel", regard.load(folder / "channel")), Judge("pair", wide)]
+    judged = JudgedPredictor(wide, judges, Weights((1.0, 1.0)))
+    for lines in (["", "ant bee", " "], ["", ""]):
+        for line, found in zip(lines, judged.predict(lines), strict=True):
+            assert (found == EMPTY) == (not line.strip())
 
 
 def test_a_line_that_is_refused_has_its_number_in_any_window() -> None:

@@ -115,6 +115,12 @@ class Asked:
         return Weights(tuple(given), self.own, penalty)
 
     @property
+    def given(self) -> tuple[str, ...]:
+        """What to give as options to have these judges and weights."""
+        own = () if self.own == 1 else (f"{OWN}={self.own:g}",)
+        return (*own, *map(str, self.runs))
+
+    @property
     def signature(self) -> str:
         """What to add to the signature of a score."""
         judges = "+".join(f"{each.reads}*{each.weight:g}" for each in self.runs)
