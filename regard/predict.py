@@ -76,8 +76,7 @@ EMPTY = Prediction("", (Candidate("", 0.0, 0.0, 1),))
 
 
 def different(candidates: Iterable[Candidate]) -> tuple[Candidate, ...]:
-    """The candidates without those whose text a better one has: pieces or fertilities differ, texts
-    do not."""
+    """Only the best candidate of each text: pieces or fertilities may differ where texts do not."""
     first: dict[str, Candidate] = {}
     for each in candidates:
         first.setdefault(each.text, each)
@@ -144,8 +143,7 @@ class Predictor:
         """One prediction per line, in order; with prefixes, each target begins with its own.
 
         Predictions come after `window_size` lines or at the end of the input. `first` is how many
-        lines came before, where a text is given in several parts: errors count on from there, and
-        so do draws.
+        lines of a text came in earlier calls: errors and draws count on from there.
         """
         if prefixes is not None and not self.model.reads_source:
             raise UsageError("A language model continues the lines themselves: give no prefixes.")
@@ -323,7 +321,9 @@ class _Generation(_Pooled[tuple[Line, Optional[str]], _Request, Prediction]):
             yield [self._prediction(hypotheses) for hypotheses in found]
 
     def compute(self, group: list[_Request]) -> list[list[Hypothesis]]:
-        search = _wide(self._predictor.search.seeded(group[0].number))
+        search = self._predictor.search.seeded(group[0].number)
+        if 1 < search.best < search.candidates:
+            search = search.all_found()  # those of the same text will be one
         sources = [request.source for request in group if request.source is not None]
         prefixes = [request.prefix for request in group if request.prefix is not None]
         model = self._predictor.model
@@ -343,12 +343,6 @@ class _Generation(_Pooled[tuple[Line, Optional[str]], _Request, Prediction]):
         if not self._predictor.search.draws:
             best = different(best)[: self._predictor.search.best]
         return Prediction(best[0].text, best)
-
-
-def _wide(search: Search) -> Search:
-    """The search with all its candidates, if it finds several: those of equal text are one, so that
-    the best few texts may need more candidates."""
-    return search.all_found() if 1 < search.best < search.candidates else search
 
 
 class _Rows(NamedTuple):

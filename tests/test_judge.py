@@ -170,7 +170,7 @@ def test_the_weights_are_printed_as_the_options_that_give_the_same(
     folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     weak = shutil.copytree(folder / "weak", tmp_path / "weak")
-    given = ["--judge", "own=0", "--judge", f"pair={folder / 'channel'}"]
+    given = ["--judge", "own=0", "--judge", f"pair={folder / 'weak'}"]
     assert main(["judge", str(weak), *given, "--beam=4", "--trials=5"]) == 0
     options = [line for line in capsys.readouterr().out.splitlines() if line.startswith("--")]
     assert options[0] == "--judge own=0"
@@ -281,6 +281,10 @@ def test_a_judge_of_another_kind_is_refused(folder: Path, tmp_path: Path) -> Non
 
 
 def test_one_candidate_is_refused(folder: Path) -> None:
+    with pytest.raises(UsageError, match=r"give a larger --best\."):
+        regard.evaluate(
+            folder / "weak", search=Sample(), judges=[f"channel={folder / 'channel'}:1"]
+        )
     with pytest.raises(UsageError, match="several candidates"):
         regard.evaluate(
             folder / "weak", search=Beam(beam=1), judges=[f"channel={folder / 'channel'}:1"]
@@ -298,14 +302,19 @@ def test_a_channel_of_the_wrong_direction_is_refused(folder: Path, tmp_path: Pat
     data = regard.Parallel(source, target)
     weak = shutil.copytree(folder / "weak", tmp_path / "weak")
 
-    def trained_on(profile: list[list[str]]) -> None:
-        facts = read_sealed(channel / "data.json")
+    def trained_on(run: Path, profile: list[list[str]]) -> None:
+        facts = read_sealed(run / "data.json")
         sides = zip(("source", "target"), profile, strict=True)
         facts["profile"] = {side: dict.fromkeys(some, 9) for side, some in sides}
-        write_json(channel / "data.json", sealed(facts))
+        write_json(run / "data.json", sealed(facts))
 
-    trained_on(words)
+    trained_on(channel, words)
     with pytest.raises(UsageError, match="swapped"):
         regard.tune_judges(weak, [f"channel={channel}"], data, trials=1)
-    trained_on(words[::-1])
+    trained_on(weak, words)  # without pairs, what both were trained on tells
+    with pytest.raises(UsageError, match=f"^{channel} translates in the wrong .* translate back"):
+        regard.evaluate(weak, judges=[f"channel={channel}:1"])
+    trained_on(channel, words[::-1])
     regard.tune_judges(weak, [f"channel={channel}"], data, trials=1)
+    with pytest.raises(UsageError, match=r"wrong direction: a pair judge .* in the same direction"):
+        regard.evaluate(weak, judges=[f"pair={channel}:1"])
