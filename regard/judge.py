@@ -13,7 +13,15 @@ from numpy.typing import NDArray
 from regard.data.line import Line, Sides, Text
 from regard.errors import UsageError
 from regard.metrics.base import Metric
-from regard.predict import WINDOW, Candidate, Prediction, Predictor, with_prefixes
+from regard.predict import (
+    EMPTY,
+    WINDOW,
+    Candidate,
+    Prediction,
+    Predictor,
+    different,
+    with_prefixes,
+)
 from regard.terminal import Count, uncounted
 
 Reads = Literal["channel", "language", "pair"]
@@ -116,37 +124,37 @@ class JudgedPredictor:
         count: Count = uncounted,
     ) -> Iterator[Prediction]:
         """As Predictor.predict; candidates of the same text are one."""
-        given = with_prefixes(map(Line.of, lines), prefixes)
+        given, first = with_prefixes(map(Line.of, lines), prefixes), 0
         while window := list(islice(given, window_size)):
             read = [line for line, _ in window]
             begun = [prefix for _, prefix in window if prefix is not None]
-            for each in self.judge(read, begun if prefixes is not None else None, count):
+            for each in self.judge(read, begun if prefixes is not None else None, count, first):
                 yield each.ranked(self.weights)
+            first += len(window)
 
     def judge(
         self,
         lines: list[Line],
         prefixes: Optional[list[str]] = None,
         count: Count = uncounted,
+        first: int = 0,
     ) -> list[Judged]:
-        """The candidates of each line with the scores of all judges."""
-        predicted = self.predictor.predict(lines, prefixes, len(lines), count)
-        found = [_different(each) for each in predicted]
+        """The candidates of each line with the scores of all judges; `first` as in predict.
+
+        An empty line, which is not translated, is not judged.
+        """
+        predicted = self.predictor.predict(lines, prefixes, len(lines), count, first)
+        found = [() if each is EMPTY else different(each.best) for each in predicted]
         pairs = [
             (line, each.text) for line, some in zip(lines, found, strict=True) for each in some
         ]
-        scores = np.array([judge.scores(pairs) for judge in self.judges]).reshape(-1, len(pairs)).T
-        ends = np.cumsum([len(some) for some in found])
-        parts = np.split(scores, ends[:-1])
-        return [Judged(some, part) for some, part in zip(found, parts, strict=True)]
-
-
-def _different(prediction: Prediction) -> tuple[Candidate, ...]:
-    """The candidates without those whose text a better one has: pieces differ, texts do not."""
-    first: dict[str, Candidate] = {}
-    for each in prediction.best:
-        first.setdefault(each.text, each)
-    return tuple(first.values())
+        shape = len(self.judges), len(pairs)
+        scores = np.array([judge.scores(pairs) for judge in self.judges]).reshape(shape).T
+        parts = np.split(scores, np.cumsum([len(some) for some in found])[:-1])
+        empty = Judged(EMPTY.best, np.zeros((1, len(self.judges))))
+        return [
+            Judged(some, part) if some else empty for some, part in zip(found, parts, strict=True)
+        ]
 
 
 @dataclass(frozen=True)

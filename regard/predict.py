@@ -63,13 +63,24 @@ class Candidate:
 
 @dataclass(frozen=True)
 class Prediction:
-    """The targets found for one line, best first; an empty line becomes an empty line."""
+    """The targets found for one line, best first; an empty line becomes an empty line.
+
+    A search finds different texts, perhaps fewer than were asked for; draws may be equal.
+    """
 
     text: str
     best: tuple[Candidate, ...]
 
 
 EMPTY = Prediction("", (Candidate("", 0.0, 0.0, 1),))
+
+
+def different(candidates: Iterable[Candidate]) -> tuple[Candidate, ...]:
+    """Only the best candidate of each text: pieces or fertilities may differ where texts do not."""
+    first: dict[str, Candidate] = {}
+    for each in candidates:
+        first.setdefault(each.text, each)
+    return tuple(first.values())
 
 
 class Predictor:
@@ -127,10 +138,12 @@ class Predictor:
         prefixes: Optional[Iterable[str]] = None,
         window_size: int = WINDOW,
         count: Count = uncounted,
+        first: int = 0,
     ) -> Iterator[Prediction]:
         """One prediction per line, in order; with prefixes, each target begins with its own.
 
-        Predictions come after `window_size` lines or at the end of the input.
+        Predictions come after `window_size` lines or at the end of the input. `first` is how many
+        lines of a text came in earlier calls: errors and draws count on from there.
         """
         if prefixes is not None and not self.model.reads_source:
             raise UsageError("A language model continues the lines themselves: give no prefixes.")
@@ -142,6 +155,7 @@ class Predictor:
                 self.batch_tokens,
                 EMPTY,
                 count,
+                first,
             )
 
     def score(
@@ -308,6 +322,8 @@ class _Generation(_Pooled[tuple[Line, Optional[str]], _Request, Prediction]):
 
     def compute(self, group: list[_Request]) -> list[list[Hypothesis]]:
         search = self._predictor.search.seeded(group[0].number)
+        if 1 < search.best < search.candidates:
+            search = search.all_found()  # those of the same text will be one
         sources = [request.source for request in group if request.source is not None]
         prefixes = [request.prefix for request in group if request.prefix is not None]
         model = self._predictor.model
@@ -324,6 +340,8 @@ class _Generation(_Pooled[tuple[Line, Optional[str]], _Request, Prediction]):
             Candidate(decode(each.tokens), each.score, each.log_probability, len(each.tokens) + 1)
             for each in hypotheses
         )
+        if not self._predictor.search.draws:
+            best = different(best)[: self._predictor.search.best]
         return Prediction(best[0].text, best)
 
 

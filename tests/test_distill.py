@@ -9,7 +9,17 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from toy import Crash, crash, some_lines, train_small, turned, write_corpus, write_lines
+from toy import (
+    SMALL,
+    Crash,
+    crash,
+    parallel,
+    some_lines,
+    train_small,
+    turned,
+    write_corpus,
+    write_lines,
+)
 
 import regard
 from regard import predict
@@ -127,6 +137,18 @@ def test_a_kill_at_the_very_end_is_no_reason_to_refuse(
     regard.distill(teacher, regard.Parallel(source), output=tmp_path / "out")
     assert (tmp_path / "out").read_bytes() == done
     assert left(tmp_path) == []
+
+
+def test_a_line_that_is_refused_has_its_number_in_any_chunk(source: Path, tmp_path: Path) -> None:
+    """A tagger must read the whole line."""
+    settings = [each for each in SMALL if "tokenizer" not in each]
+    corpus = parallel(write_corpus(tmp_path / "corpus"))
+    limited = [*settings, "model.position=learned", "model.max_length=8"]
+    regard.train("tagger", run=tmp_path / "tagger", steps=1, settings=limited, quiet=True, **corpus)
+    lines = source.read_text().splitlines()
+    write_lines(source, [*lines[:40], "ant " * 9, *lines[40:]])
+    with pytest.raises(UsageError, match=r"^Line 41 has \d+ pieces"):
+        regard.distill(tmp_path / "tagger", regard.Parallel(source), output=tmp_path / "out")
 
 
 def test_the_original_targets_score_the_teacher(

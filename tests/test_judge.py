@@ -10,18 +10,22 @@ from pathlib import Path
 import numpy as np
 import pytest
 from toy import ABLE, SMALL, parallel, write_corpus, write_lines
+from untrained import untrained
 
 import regard
+from regard import predict
 from regard.cli import main
 from regard.data.line import Line
 from regard.errors import UsageError
 from regard.files import read_sealed, sealed, write_json
-from regard.judge import Judge, Judged, JudgedPredictor, Weights, _different, tune
+from regard.judge import Judge, Judged, JudgedPredictor, Weights, tune
 from regard.metrics.text import ExactMatch, TextMetrics
-from regard.predict import Candidate, Prediction
+from regard.models.pointer import PointerConfig
+from regard.predict import EMPTY, Candidate
 from regard.runs.folder import Run
 from regard.runs.load import load_predictor
 from regard.search.beam import Beam
+from regard.search.sample import Sample
 
 
 @pytest.fixture(scope="module")
@@ -88,11 +92,6 @@ def test_candidates_are_ranked_by_the_weighted_sum() -> None:
     by_text = {each.text: each.score for each in found.best}
     expected = 2.0 * -3.0 / 3**penalty + channel * -3.0 + language * -0.5
     assert by_text["short"] == pytest.approx(expected)
-
-
-def test_equal_texts_are_one_candidate() -> None:
-    best = (Candidate("a", -1, -1, 1), Candidate("b", -2, -2, 1), Candidate("a", -3, -3, 2))
-    assert _different(Prediction("a", best)) == best[:2]
 
 
 def test_judges_that_do_not_count_change_nothing(folder: Path) -> None:
@@ -167,6 +166,22 @@ def test_tuned_judges_are_kept_with_the_run(
         regard.evaluate(moved / "weak", judges=["tuned"])
 
 
+def test_the_weights_are_printed_as_the_options_that_give_the_same(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    weak = shutil.copytree(folder / "weak", tmp_path / "weak")
+    given = ["--judge", "own=0", "--judge", f"pair={folder / 'weak'}"]
+    assert main(["judge", str(weak), *given, "--beam=4", "--trials=5"]) == 0
+    options = [line for line in capsys.readouterr().out.splitlines() if line.startswith("--")]
+    assert options[0] == "--judge own=0"
+    again = [part for line in options for part in line.split()]
+    files = ["--input", str(folder / "test.source"), "--beam=4", "--best=2"]
+    for judges in (again, ["--judge", "tuned"]):
+        assert main(["translate", str(weak), *files, *judges]) == 0
+    printed = capsys.readouterr().out.splitlines()
+    assert printed[: len(printed) // 2] == printed[len(printed) // 2 :]
+
+
 def test_translate_prints_the_ranked_list(
     folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -183,6 +198,55 @@ def test_translate_prints_the_ranked_list(
         scores = [float(row[1]) for row in some]
         assert scores == sorted(scores, reverse=True)
         assert len({row[2] for row in some}) == 3
+
+
+@pytest.mark.parametrize("given", [["--judge", "pair={run}:1"], []])
+def test_a_printed_list_has_the_numbers_of_all_lines_in_any_window(
+    folder: Path,
+    tmp_path: Path,
+    given: list[str],
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setattr(predict, "WINDOW", 2)
+    (tmp_path / "input").write_text("ant bee cat\n\ndog\nbee\ncat dog\n")
+    judge = [each.format(run=folder / "weak") for each in given]
+    command = ["translate", str(folder / "weak"), "--input", str(tmp_path / "input"), *judge]
+    assert main([*command, "--best", "3"]) == 0
+    numbers = [line.split("\t")[0] for line in capsys.readouterr().out.splitlines()]
+    assert numbers == [*"000", "1", *"222333444"]
+
+
+def test_lines_and_draws_of_judged_candidates_count_on_in_later_windows(folder: Path) -> None:
+    channel = Judge("channel", regard.load(folder / "channel"))
+    drawing = load_predictor(Run.open(folder / "weak"), Sample(best=4, temperature=4.0))
+    judged = JudgedPredictor(drawing, [channel], Weights((1.0,)))
+    lines = ["ant bee cat dog"] * 4
+    found = [
+        {each.text for each in line.best}
+        for predictor in (judged, drawing)
+        for line in predictor.predict(lines, window_size=1)
+    ]
+    assert found[:4] == found[4:]
+    assert found[0] != found[1]
+
+
+def test_an_empty_line_is_not_judged(folder: Path) -> None:
+    wide = load_predictor(Run.open(folder / "weak"), Beam(beam=3, best=3))
+    judges = [Judge("channel", regard.load(folder / "channel")), Judge("pair", wide)]
+    judged = JudgedPredictor(wide, judges, Weights((1.0, 1.0)))
+    for lines in (["", "ant bee", " "], ["", ""]):
+        for line, found in zip(lines, judged.predict(lines), strict=True):
+            assert (found == EMPTY) == (not line.strip())
+
+
+def test_a_line_that_is_refused_has_its_number_in_any_window() -> None:
+    pointer = untrained(PointerConfig(width=8, inner=8, heads=2), Beam(beam=3, best=3))
+    pointer.length_limit = 3
+    lines = [" ".join(["0.1,0.2"] * points) for points in (1, 3, 2, 1, 4)]
+    judged = JudgedPredictor(pointer, [Judge("pair", pointer)], Weights((1.0,)))
+    with pytest.raises(UsageError, match=r"^Line 5 has 4 pieces"):
+        list(judged.predict(lines, window_size=2))
 
 
 @pytest.mark.parametrize(
@@ -217,6 +281,10 @@ def test_a_judge_of_another_kind_is_refused(folder: Path, tmp_path: Path) -> Non
 
 
 def test_one_candidate_is_refused(folder: Path) -> None:
+    with pytest.raises(UsageError, match=r"give a larger --best\."):
+        regard.evaluate(
+            folder / "weak", search=Sample(), judges=[f"channel={folder / 'channel'}:1"]
+        )
     with pytest.raises(UsageError, match="several candidates"):
         regard.evaluate(
             folder / "weak", search=Beam(beam=1), judges=[f"channel={folder / 'channel'}:1"]
@@ -234,14 +302,19 @@ def test_a_channel_of_the_wrong_direction_is_refused(folder: Path, tmp_path: Pat
     data = regard.Parallel(source, target)
     weak = shutil.copytree(folder / "weak", tmp_path / "weak")
 
-    def trained_on(profile: list[list[str]]) -> None:
-        facts = read_sealed(channel / "data.json")
+    def trained_on(run: Path, profile: list[list[str]]) -> None:
+        facts = read_sealed(run / "data.json")
         sides = zip(("source", "target"), profile, strict=True)
         facts["profile"] = {side: dict.fromkeys(some, 9) for side, some in sides}
-        write_json(channel / "data.json", sealed(facts))
+        write_json(run / "data.json", sealed(facts))
 
-    trained_on(words)
+    trained_on(channel, words)
     with pytest.raises(UsageError, match="swapped"):
         regard.tune_judges(weak, [f"channel={channel}"], data, trials=1)
-    trained_on(words[::-1])
+    trained_on(weak, words)  # without pairs, what both were trained on tells
+    with pytest.raises(UsageError, match=f"^{channel} translates in the wrong .* translate back"):
+        regard.evaluate(weak, judges=[f"channel={channel}:1"])
+    trained_on(channel, words[::-1])
     regard.tune_judges(weak, [f"channel={channel}"], data, trials=1)
+    with pytest.raises(UsageError, match=r"wrong direction: a pair judge .* in the same direction"):
+        regard.evaluate(weak, judges=[f"pair={channel}:1"])

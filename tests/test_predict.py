@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import math
 import os
 import signal
 import subprocess
@@ -19,11 +20,18 @@ from untrained import untrained
 
 import regard
 from regard import predict
+from regard.data.batch import Padded
+from regard.data.line import Line
+from regard.data.tokenizer import Words
 from regard.errors import RegardError, UsageError
 from regard.models.labelling import TaggerConfig
-from regard.predict import POOL_MIN_LINES, WINDOW, Predictor
+from regard.models.nonautoregressive import NonAutoregressiveConfig
+from regard.models.transformer import TransformerConfig
+from regard.predict import POOL_MIN_LINES, WINDOW, Candidate, Predictor, different
 from regard.processes.pool import ITEMS_AHEAD, worker_map
 from regard.runs.load import load_predictor
+from regard.search.beam import Beam
+from regard.search.sample import Sample
 
 
 @pytest.fixture(scope="module")
@@ -61,6 +69,45 @@ def test_a_prediction_tells_its_score(predictor: Predictor) -> None:
     ((total, tokens),) = predictor.score([("ant bee", found.text)])
     assert total == pytest.approx(found.best[0].log_probability, abs=1e-3)
     assert tokens == 3
+
+
+def test_equal_texts_are_one_candidate() -> None:
+    best = (Candidate("a", -1, -1, 1), Candidate("b", -2, -2, 1), Candidate("a", -3, -3, 2))
+    assert different(best) == best[:2]
+
+
+@pytest.mark.parametrize("kind", ["fertilities", "pieces"])
+def test_an_n_best_list_has_different_texts_and_is_filled_from_the_beam(kind: str) -> None:
+    """Several fertilities, and several sequences of pieces, give the same text."""
+    search = Beam(beam=40, best=40, length_penalty=0)
+    sizes = {"layers": 1, "width": 8, "inner": 8, "heads": 2}
+    if kind == "fertilities":
+        found = untrained(NonAutoregressiveConfig(**sizes, max_fertility=3), search)
+    else:
+        pieces = Words(["ant", "bee", "ant bee", "bee ant"])
+        found = untrained(TransformerConfig(**sizes), search, pieces)
+    lines = ["ant bee bee ant", "bee ant ant"]
+    every = list(found.predict(lines))
+    given = found.model.generate(
+        Padded.of_rows(found.read_sources([Line(line) for line in lines])), found.search
+    )
+    for hypotheses, prediction in zip(given, every, strict=True):
+        texts = [each.text for each in prediction.best]
+        assert 3 < len(texts) == len(set(texts)) < len(hypotheses)
+        highest = dict[str, float]()
+        for each in hypotheses:
+            text = found.tokenizers.target.decode(each.tokens)
+            highest[text] = max(each.log_probability, highest.get(text, -math.inf))
+        assert {each.text: each.log_probability for each in prediction.best} == highest
+    found.search = Beam(beam=40, best=3, length_penalty=0)
+    for few, all_found in zip(found.predict(lines), every, strict=True):
+        assert few.best == all_found.best[:3]
+
+
+def test_draws_are_as_many_as_were_asked_for(predictor: Predictor) -> None:
+    drawing = Predictor(predictor.model, predictor.tokenizers, Sample(best=20, temperature=0.1))
+    (found,) = drawing.predict(["ant"])
+    assert len(found.best) == 20 > len({each.text for each in found.best})
 
 
 def test_a_prefix_longer_than_any_target_would_be_is_kept(predictor: Predictor) -> None:

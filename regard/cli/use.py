@@ -439,7 +439,7 @@ def judge(
 
     data = Parallel(source, target, pairs, trees, columns)
     found = tune_judges(run, judge or [], data, beam=beam, trials=trials, seed=seed, say=say)
-    for each in Asked.of(Run.open(run), [TUNED]).runs:
+    for each in Asked.of(Run.open(run), [TUNED]).given:
         typer.echo(f"--judge {each}")
     typer.echo(f"--length-penalty {found.weights.length_penalty:g}")
     typer.echo(f"{found.metric} {found.value:.2f} with judges, {found.alone:.2f} without")

@@ -46,6 +46,18 @@ class Profile:
         except (LookupError, TypeError, ValueError, AttributeError):
             raise UsageError("The stored profile of the training data is damaged.") from None
 
+    def looks_swapped(self, source: Mapping[str, int], target: Mapping[str, int]) -> bool:
+        """Whether these words of two sides are swapped in comparison with this profile.
+
+        Each side's words vote by log p(word | training target) - log p(word | training source), and
+        both sides must be on the wrong one by a clear margin: where the sides share their words, as
+        in copying, the votes are near 0; words not seen in training do not vote.
+        """
+        of_source, known_source = _leaning(self, source)
+        of_target, known_target = _leaning(self, target)
+        known = min(known_source, known_target) >= _FEWEST_KNOWN
+        return known and of_source > _MARGIN and of_target < -_MARGIN
+
 
 @dataclass(frozen=True)
 class Examination:
@@ -130,18 +142,8 @@ class Examiner:
             _refuse_swapped(name)
 
     def looks_swapped(self, profile: Profile) -> bool:
-        """Whether the sides are swapped in comparison with the profile.
-
-        Each side's words vote by log p(word | training target) - log p(word | training source), and
-        both sides must be on the wrong one by a clear margin: where the sides share their words, as
-        in copying, the votes are near 0; words not seen in training do not vote.
-        """
-        if not self._text:
-            return False
-        source, known_source = _leaning(profile, self.counts.source)
-        target, known_target = _leaning(profile, self.counts.target)
-        known = min(known_source, known_target) >= _FEWEST_KNOWN
-        return known and source > _MARGIN and target < -_MARGIN
+        """Whether the sides are swapped in comparison with the profile."""
+        return self._text and profile.looks_swapped(self.counts.source, self.counts.target)
 
 
 def texts_of(pair: Pair) -> Hashable:
@@ -194,7 +196,7 @@ def _refuse_swapped(name: str) -> None:
     )
 
 
-def _leaning(profile: Profile, words: Counter[str]) -> tuple[float, int]:
+def _leaning(profile: Profile, words: Mapping[str, int]) -> tuple[float, int]:
     """The mean vote of the words for the target side, and how many voted."""
     kinds = len(profile.source.keys() | profile.target.keys())
     source_total = sum(profile.source.values()) + kinds / 2

@@ -69,13 +69,14 @@ def in_windows(
     tokens: int,
     empty: Result,
     count: Count = uncounted,
+    first: int = 0,
 ) -> Iterator[Result]:
     """The result of each item, in order; `empty` for one that was left out.
 
     `size` items are read ahead and sorted by length; a group has at most `tokens`, padding
-    included. `count` is told of each group that is done.
+    included. `count` is told of each group that is done. The first item is number `first`.
     """
-    stream, first = iter(items), 0
+    stream = iter(items)
     while window := list(islice(stream, size)):
         encoded = work.encode(window, first)
         lengths = [work.length(each) for each in encoded]

@@ -90,10 +90,12 @@ def translate_resumably(
     """Write what `written` makes of each line and its translation. Each chunk is translated by
     itself, with the same batches wherever the work was stopped."""
 
-    def work(chunk: Sequence[Line]) -> Iterable[str]:
-        return map(written, chunk, predictor(list(chunk)))
+    def work(chunk: Sequence[tuple[int, Line]]) -> Iterable[str]:
+        some = [line for _, line in chunk]
+        found = predictor.predict(some, first=chunk[0][0])
+        return (written(*both) for both in zip(some, (each.text for each in found), strict=True))
 
-    write_resumably(output, identity, lines, work, count)
+    write_resumably(output, identity, enumerate(lines), work, count)
 
 
 def _translation(line: Line, translation: str) -> str:

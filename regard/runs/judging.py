@@ -52,6 +52,7 @@ class JudgeRun:
             raise UsageError(
                 f"{self.path} reads {kinds}, which a {self.reads} judge does not receive."
             )
+        self._check_direction(run, judged)
         return Judge(self.reads, load_predictor(run, say=say))
 
     def _check(self, run: Run, judged: Run) -> None:
@@ -69,6 +70,19 @@ class JudgeRun:
         if self.reads == "channel" and not judged.config.reads_text:
             raise UsageError(
                 f"{judged.path} reads no text, which is what a channel judge writes: leave it out."
+            )
+
+    def _check_direction(self, run: Run, judged: Run) -> None:
+        """Refuse what was trained in the other direction than a judge of this kind needs."""
+        if self.reads == "language" or run.config.writes != "text":
+            return
+        profile, own = profile_of(judged), profile_of(run)
+        sides = (own.target, own.source) if self.reads == "channel" else (own.source, own.target)
+        if profile.looks_swapped(*sides):
+            needed = "in the same direction" if self.reads == "pair" else "back"
+            raise UsageError(
+                f"{self.path} translates in the wrong direction: a {self.reads} judge of "
+                f"{judged.path} must translate {needed}."
             )
 
 
@@ -115,6 +129,12 @@ class Asked:
         return Weights(tuple(given), self.own, penalty)
 
     @property
+    def given(self) -> tuple[str, ...]:
+        """What to give as options to have these judges and weights."""
+        own = () if self.own == 1 else (f"{OWN}={self.own:g}",)
+        return (*own, *map(str, self.runs))
+
+    @property
     def signature(self) -> str:
         """What to add to the signature of a score."""
         judges = "+".join(f"{each.reads}*{each.weight:g}" for each in self.runs)
@@ -150,7 +170,8 @@ def judged_search(
         return search
     wide = search or run.config.search.changed(beam=Asked.of(run, judges).beam)
     if wide.candidates < 2:
-        raise UsageError("Judges choose among several candidates: give a larger --beam.")
+        more = "--best" if wide.draws else "--beam"
+        raise UsageError(f"Judges choose among several candidates: give a larger {more}.")
     return wide.all_found()
 
 

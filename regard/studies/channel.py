@@ -60,11 +60,11 @@ def candidates(
     """The beam of each source, scored by the other two models."""
     found = []
     for source, prediction in zip(sources, direct.predict(sources), strict=True):
-        unique = {each.text: each.log_probability for each in reversed(prediction.best)}
-        texts = tuple(reversed(unique))
+        texts = tuple(each.text for each in prediction.best)
+        own = tuple(each.log_probability for each in prediction.best)
         back = tuple(total for total, _ in channel.score((text, source) for text in texts))
         fluent = tuple(total for total, _ in language.score(("", text) for text in texts))
-        found.append(Candidates(texts, tuple(unique[text] for text in texts), back, fluent))
+        found.append(Candidates(texts, own, back, fluent))
     return found
 
 
