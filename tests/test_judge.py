@@ -258,6 +258,7 @@ def test_a_line_that_is_refused_has_its_number_in_any_window() -> None:
         (["channel={language}:1"], "A channel judge must be a model with a source"),
         (["language={channel}:1"], "A language judge must be a language model"),
         (["own=1"], "at least one judge"),
+        (["own=1", "own=0", "channel={channel}:1"], "own=WEIGHT is given twice"),
         (["tuned"], "no tuned judges"),
         (["tuned", "channel={channel}:1"], "remove the others"),
         (["pair={gone}:1"], "is not a run"),

@@ -108,6 +108,8 @@ class Asked:
         for text in judges:
             kind, _, value = text.partition("=")
             if kind == OWN:
+                if sum(each.startswith(f"{OWN}=") for each in judges) > 1:
+                    raise UsageError(f"--judge {OWN}=WEIGHT is given twice: remove one.")
                 asked = replace(asked, own=_number(value, text))
             else:
                 asked = replace(asked, runs=(*asked.runs, _judge_run(kind, value, text)))
