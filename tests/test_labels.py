@@ -102,6 +102,7 @@ REFUSED = {
     ("evaluate", "--lowercase"): "--lowercase has no effect",
     ("evaluate", "--length-penalty", "0"): "--length-penalty has no effect",
     ("look", "ant", "--beam", "2"): "--beam has no effect",
+    ("compare", "--lowercase"): "--lowercase has no effect with a model that writes tags",
     ("judge", "--judge", "pair=."): "tags and labels are always the best possible ones",
 }
 
@@ -188,6 +189,23 @@ def test_a_label_to_train_on_that_the_tokenizer_does_not_have_is_refused(
     other, run = regard.Parallel(lines, new), folder / "classifier"
     with pytest.raises(UsageError, match=r"label:2 has the label 'new', .* leave that option out"):
         regard.train(data=other, valid=data, run=tmp_path / "from", start=run, quiet=True)
+
+
+def test_a_recipe_with_sampling_may_start_from_a_run_whose_tokenizer_has_none(
+    folder: Path, tmp_path: Path
+) -> None:
+    data = regard.Parallel(folder / "train.text", folder / "train.tags")
+    settings = ["model.width=16", "model.layers=1", "model.inner=16", "model.heads=2"]
+    run = regard.train(
+        "tagger",
+        data,
+        run=tmp_path / "run",
+        start=f"{folder / 'tagger'}:output",
+        steps=1,
+        settings=settings,
+        quiet=True,
+    )
+    assert run.config.tokenizer.sampling == 0
 
 
 def test_settings_that_do_not_fit_are_refused(folder: Path, tmp_path: Path) -> None:

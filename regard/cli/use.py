@@ -392,7 +392,12 @@ def compare(
 
     from regard.data.parallel import Parallel
     from regard.runs import evaluate as evaluation
+    from regard.runs.folder import Run
 
+    unfit = {"--lowercase": lowercase, "--tokenize": tokenize, "--judge": judge}
+    unfit["--ensemble"] = ensemble
+    for run in runs:
+        refuse_unfit(Run.open(run).config, unfit, unfit)
     data = Parallel(source, target, pairs, trees, columns, languages=(from_language, to))
     rows = evaluation.compare(
         *(runs, data),

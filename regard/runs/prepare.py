@@ -27,6 +27,7 @@ from regard.runs.directions import save_directions
 from regard.runs.folder import PART_NAMES, Run
 from regard.runs.start import Start
 from regard.runs.transfer import copy_validation
+from regard.search.base import Visits
 from regard.training.display import Display
 
 Stream = Callable[[], Iterator[Pair]]
@@ -76,6 +77,7 @@ def read_data(
         notes = [*training.report.sentences(), *examination.warnings]
         notes += _repeated(training, config.item)
         notes += _swapped_portions(training)
+        notes += _never_written(training, config.search.visits)
         if validation is not None:
             examiner = _examine(validation, config.writes)
             notes += validation.report.sentences()
@@ -113,6 +115,24 @@ def _swapped_portions(training: Reread) -> list[str]:
     return [
         f"The source and target of {names[index]} look swapped in comparison with the other files."
         for index in swapped_among(examiners, sizes)
+    ]
+
+
+def _never_written(training: Reread, visits: Visits) -> list[str]:
+    """A note if search may not write some of the targets that are trained on."""
+    if visits == "any":
+        return []
+    rows = ((pair.target.text.split(), len(pair.source.text.split())) for pair in training)
+    repeats, gaps = 0, 0
+    for indices, words in rows:
+        different = len(set(indices))
+        repeats += different < len(indices)
+        gaps += visits == "all" and different < words
+    return [
+        f"search.visits={visits} never writes {counted(count, 'target')} of the training data, "
+        f"where an index is {what}: set search.visits={'any' if repeats else 'once'}."
+        for count, what in ((repeats, "repeated"), (gaps, "missing"))
+        if count
     ]
 
 
