@@ -266,6 +266,14 @@ def refuse_unfit(
         refuse(case, _of_text(one_pass))
 
 
+def refuse_unfit_runs(runs: list[Path], options: Mapping[str, object]) -> None:
+    """Refuse options that have no effect with one of several runs."""
+    from regard.runs.folder import Run
+
+    for run in runs:
+        refuse_unfit(Run.open(run).config, options, options)
+
+
 def _of_text(options: Mapping[str, object]) -> dict[str, object]:
     """The options that only apply to text."""
     names = ("--lowercase", "--tokenize", "--reference", "--shortlist", "--alignments")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
@@ -365,9 +365,7 @@ def _hold_out(pairs: Reread, config: Config) -> tuple[Parts, str]:
     return Parts(training, held.__iter__, True, where), note
 
 
-def _with_known_labels(
-    held: Sequence[Pair], pairs: Iterable[Pair], writes: Writes
-) -> Sequence[Pair]:
+def _with_known_labels(held: list[Pair], pairs: Iterable[Pair], writes: Writes) -> list[Pair]:
     """Those to hold out of which other pairs have every tag or label; the others teach theirs."""
     if writes not in CLOSED:
         return held
