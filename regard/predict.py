@@ -224,7 +224,7 @@ class Predictor:
         """Say how many lines were truncated, if any were."""
         if self.truncated:
             lines = counted(self.truncated, "long line")
-            say(f"Truncated {lines} to the first {counted(self.length_limit, 'piece')}.")
+            say(f"Truncated {lines} to {counted(self.length_limit, 'piece')}.")
 
 
 class _Request(NamedTuple):

@@ -101,7 +101,7 @@ def test_a_comparison_says_that_lines_were_truncated(folder: Path, tmp_path: Pat
     long = write_lines(tmp_path / "long", ["ant " * 1001, "bee"])
     notes: list[str] = []
     regard.compare([folder / "able"] * 2, regard.Parallel(long, long), say=notes.append)
-    assert notes == ["Truncated 1 long line to the first 1,000 pieces."] * 2
+    assert notes == ["Truncated 1 long line to 1,000 pieces."] * 2
 
 
 def test_what_cannot_be_compared_is_refused(folder: Path, tmp_path: Path) -> None:

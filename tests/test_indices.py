@@ -119,6 +119,8 @@ def test_what_is_given_by_hand_is_checked(folder: Path, tmp_path: Path) -> None:
         (["translate", "--alignments", "x"], "--alignments has no effect with a model that writes"),
         (["translate", "--shortlist", "100"], "--shortlist has no effect"),
         (["evaluate", "--lowercase"], "--lowercase has no effect"),
+        (["compare", "--lowercase"], "--lowercase has no effect with a model that writes indices"),
+        (["compare", "--tokenize", "none"], "--tokenize has no effect"),
     ],
 )
 def test_options_of_text_are_refused(
@@ -128,6 +130,33 @@ def test_options_of_text_are_refused(
     code, output = run(capsys, verb, folder / "run", *options)
     assert code != 0
     assert said in output
+
+
+@pytest.mark.parametrize(
+    ("visits", "said"),
+    [
+        ("any", []),
+        ("once", ["never writes 1 target of the training data, where an index is repeated: set"]),
+        (
+            "all",
+            [
+                "1 target of the training data, where an index is repeated: set search.visits=any.",
+                "2 targets of the training data, where an index is missing: set search.visits=any.",
+            ],
+        ),
+    ],
+)
+def test_targets_that_search_may_not_write_are_counted(
+    visits: str, said: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "source").write_text("0,0 1,1\n1,1 2,0\n3,3 1,4\n5,1 2,2\n")
+    (tmp_path / "target").write_text("2 1\n2\n1 1\n1 2\n")
+    data = regard.Parallel(tmp_path / "source", tmp_path / "target")
+    settings = [*TINY, f"search.visits={visits}"]
+    regard.train("pointer", data, run=tmp_path / "run", steps=1, settings=settings)
+    lines = [line for line in capsys.readouterr().err.splitlines() if "search.visits" in line]
+    assert len(lines) == len(said)
+    assert all(part in line for part, line in zip(said, lines, strict=True))
 
 
 def test_words_are_not_aligned(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

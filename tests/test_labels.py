@@ -11,6 +11,7 @@ from toy import some_lines, write_lines
 
 import regard
 from regard.cli import main
+from regard.errors import UsageError
 from regard.runs.folder import Run
 
 SMALL = [
@@ -101,6 +102,7 @@ REFUSED = {
     ("evaluate", "--lowercase"): "--lowercase has no effect",
     ("evaluate", "--length-penalty", "0"): "--length-penalty has no effect",
     ("look", "ant", "--beam", "2"): "--beam has no effect",
+    ("compare", "--lowercase"): "--lowercase has no effect with a model that writes tags",
     ("judge", "--judge", "pair=."): "tags and labels are always the best possible ones",
 }
 
@@ -151,6 +153,61 @@ def test_a_label_in_a_file_of_pairs_is_refused_with_the_line_where_its_record_be
     assert "pairs.csv:4 has the label 'starts anew'" in said
 
 
+def test_a_tag_that_one_pair_has_is_trained_on_whatever_is_held_out(tmp_path: Path) -> None:
+    lines = [f"ant w{number}" for number in range(40)]
+    source = write_lines(tmp_path / "source", lines)
+    target = write_lines(tmp_path / "target", ["B O"] * 40)
+
+    def trained(tags: Path) -> Run:
+        data, run = regard.Parallel(source, tags), tags.with_suffix(".run")
+        return regard.train("tagger_rnn", data, run=run, steps=1, settings=TAGGER, quiet=True)
+
+    common = trained(target)
+    held = [lines.index(pair.source.text) for pair in common.validation_pairs()]
+    assert len(held) == 2
+    tags = [f"B {'RARE' if number == held[0] else 'O'}" for number in range(40)]
+    rare = write_lines(tmp_path / "rare", tags)
+    run = trained(rare)
+    assert [lines.index(pair.source.text) for pair in run.validation_pairs()] == held[1:]
+    assert len(run.store("train")) == 39
+    assert "RARE" in run.tokenizers().target.pieces(range(7))
+    each = write_lines(tmp_path / "each", [f"B O{number}" for number in range(40)])
+    with pytest.raises(UsageError, match="has a tag that no other pair has: give valid"):
+        trained(each)
+
+
+def test_a_label_to_train_on_that_the_tokenizer_does_not_have_is_refused(
+    folder: Path, tmp_path: Path
+) -> None:
+    data = regard.Parallel(folder / "train.text", folder / "train.label")
+    small = [*TAGGER, "tokenizer.vocabulary=6"]
+    no_room = r"train.label:\d+ has the label '.*', for which a vocabulary of 6 has no room: raise"
+    with pytest.raises(UsageError, match=no_room):
+        regard.train("classifier", data, run=tmp_path / "run", settings=small, quiet=True)
+    lines = write_lines(tmp_path / "text", ["ant", "bee"])
+    new = write_lines(tmp_path / "label", ["starts with a", "new"])
+    other, run = regard.Parallel(lines, new), folder / "classifier"
+    with pytest.raises(UsageError, match=r"label:2 has the label 'new', .* leave that option out"):
+        regard.train(data=other, valid=data, run=tmp_path / "from", start=run, quiet=True)
+
+
+def test_a_recipe_with_sampling_may_start_from_a_run_whose_tokenizer_has_none(
+    folder: Path, tmp_path: Path
+) -> None:
+    data = regard.Parallel(folder / "train.text", folder / "train.tags")
+    settings = ["model.width=16", "model.layers=1", "model.inner=16", "model.heads=2"]
+    run = regard.train(
+        "tagger",
+        data,
+        run=tmp_path / "run",
+        start=f"{folder / 'tagger'}:output",
+        steps=1,
+        settings=settings,
+        quiet=True,
+    )
+    assert run.config.tokenizer.sampling == 0
+
+
 def test_settings_that_do_not_fit_are_refused(folder: Path, tmp_path: Path) -> None:
     files = regard.Parallel(folder / "train.text", folder / "train.tags")
     for recipe, setting, sentence in (
@@ -158,6 +215,7 @@ def test_settings_that_do_not_fit_are_refused(folder: Path, tmp_path: Path) -> N
         ("tagger", "tokenizer.joint=true", "needs tokenizer.joint=false"),
         ("tagger", "training.metric=bleu", "is not validated by bleu"),
         ("tiny", "training.metric=span_f1", "is not validated by span_f1"),
+        ("classifier", "tokenizer.target=word", "a model that writes a label needs"),
         ("classifier", "tokenizer.kind=number", "read numbers or pictures go together"),
         ("tagger_rnn", "model.kernel=3", "'kernel' is for cell=attention only"),
         ("tagger_rnn", "model.activation=gelu", "'activation' is for cell=attention only"),

@@ -255,14 +255,23 @@ def refuse_unfit(
 ) -> None:
     """Refuse options that have no effect with a language model, with a model that writes its tags
     or its label in one pass, or with one that writes indices."""
+    from regard.metrics.table import WRITTEN
+
+    case = f"with a model that writes {WRITTEN[config.writes]}"
     if not config.reads_source:
         refuse("with a language model", language)
     if config.writes in ("tags", "label"):
-        refuse(
-            f"with a model that writes {'tags' if config.writes == 'tags' else 'a label'}", one_pass
-        )
+        refuse(case, one_pass)
     if config.writes == "indices":
-        refuse("with a model that writes indices", _of_text(one_pass))
+        refuse(case, _of_text(one_pass))
+
+
+def refuse_unfit_runs(runs: list[Path], options: Mapping[str, object]) -> None:
+    """Refuse options that have no effect with one of several runs."""
+    from regard.runs.folder import Run
+
+    for run in runs:
+        refuse_unfit(Run.open(run).config, options, options)
 
 
 def _of_text(options: Mapping[str, object]) -> dict[str, object]:

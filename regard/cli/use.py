@@ -47,6 +47,7 @@ from regard.cli.options import (
     print_json,
     refuse,
     refuse_unfit,
+    refuse_unfit_runs,
     say,
     text_metrics,
     writing,
@@ -393,6 +394,8 @@ def compare(
     from regard.data.parallel import Parallel
     from regard.runs import evaluate as evaluation
 
+    unfit = {"--lowercase": lowercase, "--tokenize": tokenize}
+    refuse_unfit_runs(runs, {**unfit, "--judge": judge, "--ensemble": ensemble})
     data = Parallel(source, target, pairs, trees, columns, languages=(from_language, to))
     rows = evaluation.compare(
         *(runs, data),

@@ -28,6 +28,9 @@ ROOT, INSIDE_WORD = -1, -2
 MARKER = "|||"
 """The word between the sentences of a line, unless `tokenizer.marker` says otherwise."""
 
+MAX_NUMBER = 1e15
+"""The largest number of a point: products of much larger ones would overflow in float32."""
+
 _SHOWN = 20
 
 
@@ -222,8 +225,8 @@ class Numbers(Annotation):
             parts = word.split(",")
             if not all(map(_is_number, parts)):
                 raise UsageError(
-                    f"{where} has '{word[:_SHOWN]}' as word {number}: write finite numbers with "
-                    "commas between them, such as 0.31,0.52."
+                    f"{where} has '{word[:_SHOWN]}' as word {number}: write numbers of at most "
+                    f"{MAX_NUMBER:.0e} with commas between them, such as 0.31,0.52."
                 )
             if len(parts) != self.width:
                 raise UsageError(
@@ -386,6 +389,6 @@ def join(words: Words) -> list[int]:
 
 
 def _is_number(text: str) -> bool:
-    """Whether float32 can hold it; Python would take 1_000 and spaces as well."""
+    """Whether a model can compute with it; Python would take 1_000 and spaces as well."""
     plain = re.fullmatch(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?", text, re.ASCII)
-    return plain is not None and abs(float(text)) <= float(np.finfo(np.float32).max)
+    return plain is not None and abs(float(text)) <= MAX_NUMBER

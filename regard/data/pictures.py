@@ -6,6 +6,7 @@ import base64
 import os
 import re
 import struct
+import warnings
 import zlib
 from dataclasses import dataclass
 from pathlib import Path
@@ -27,6 +28,7 @@ _ROWS = re.compile(r"[\d,\s]*", re.ASCII)
 _ROW = re.compile(r"\d{1,3}(,\d{1,3})*", re.ASCII)
 _DAMAGED = (OSError, SyntaxError, ValueError, EOFError, struct.error, zlib.error, OverflowError)
 _SHOWN = 60
+_TOO_LARGE = f"at most {MAX_PIXELS:,} pixels are read."
 
 
 @dataclass(frozen=True)
@@ -134,23 +136,37 @@ def read_picture(name: str, folder: Path, height: int, where: str) -> NDArray[np
     shown = str(path)[-_SHOWN:]
     try:
         if not os.path.isfile(path):
+            _refuse_numbers(name, where)
             beside = "" if folder == Path() else f"{folder} or to "
             raise UsageError(
                 f"{where} names the picture {shown}, which does not exist or is not a file: give "
                 f"the path of a PNG or PGM file, relative to {beside}the current folder."
             )
-        with Image.open(path, formats=FORMATS) as opened:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", Image.DecompressionBombWarning)
+            opened = Image.open(path, formats=FORMATS)
+        with opened:
+            if opened.mode == "F":  # PFM, whose values are of any range
+                raise UnidentifiedImageError
             if opened.width * opened.height > MAX_PIXELS:
                 raise UsageError(
                     f"{where} names {shown}, a picture of {opened.width:,} by {opened.height:,} "
-                    f"pixels: at most {MAX_PIXELS:,} pixels are read."
+                    f"pixels: {_TOO_LARGE}"
                 )
             check_height((opened.height, opened.width), height, where)
             return _grey(opened)
-    except (UnidentifiedImageError, Image.DecompressionBombError):
+    except (Image.DecompressionBombWarning, Image.DecompressionBombError):
+        raise UsageError(f"{where} names {shown}, which is too large: {_TOO_LARGE}") from None
+    except UnidentifiedImageError:
         raise UsageError(f"{where} names {shown}, which is not a PNG or PGM file.") from None
     except _DAMAGED as error:
         raise UsageError(f"{where} names {shown}, which is damaged: copy it again.") from error
+
+
+def _refuse_numbers(name: str, where: str) -> None:
+    """What has commas but no letters was meant as grey values, such as those from 0 to 1."""
+    if "," in name and not re.search(r"[^\W\d_]", name):
+        check_rows(name, where)
 
 
 def _grey(opened: Any) -> NDArray[np.uint8]:

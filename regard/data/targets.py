@@ -18,6 +18,8 @@ CLOSED: tuple[Writes, ...] = ("tags", "label")
 Where = Callable[[int], str]
 """Where a target is, such as its file and line, given its line number."""
 
+UNSEEN = "which the training data does not have: correct it, or train with it"
+
 _INDEX = re.compile(r"[1-9][0-9]{0,8}")
 _SHOWN = 40
 
@@ -41,19 +43,26 @@ def check_target(writes: Writes, pair: Pair, where: str) -> None:
                 )
 
 
+def labels_of(writes: Writes, text: str) -> list[str]:
+    """The tags or the label of a target; none of a target that is not from a fixed set."""
+    if writes == "tags":
+        return text.split()
+    return [text.strip()] if writes == "label" else []
+
+
 def refuse_unseen(
-    writes: Writes, rows: Iterable[Row], targets: Iterable[tuple[int, Line]], where: Where
+    writes: Writes,
+    rows: Iterable[Row],
+    targets: Iterable[tuple[int, Line]],
+    where: Where,
+    why: str = UNSEEN,
 ) -> None:
-    """Refuse tags and labels that training has not seen, in targets with their line numbers."""
+    """Refuse tags and labels that the tokenizer does not have, in targets with their line numbers;
+    it has those that training has seen."""
     if writes not in CLOSED:
         return
     for row, (number, line) in zip(rows, targets, strict=True):
         if UNKNOWN in row.ids:
-            unseen = line.text.strip()
-            if writes == "tags":
-                unseen = line.text.split()[list(row.ids).index(UNKNOWN)]
+            unseen = labels_of(writes, line.text)[list(row.ids).index(UNKNOWN)]
             what = "tag" if writes == "tags" else "label"
-            raise UsageError(
-                f"{where(number)} has the {what} '{unseen[:_SHOWN]}', which the training data does "
-                "not have: correct it, or train with it."
-            )
+            raise UsageError(f"{where(number)} has the {what} '{unseen[:_SHOWN]}', {why}.")

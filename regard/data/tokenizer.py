@@ -19,6 +19,9 @@ Kind = Literal["bpe", "unigram", "word", "character", "byte", "number", "line", 
 SourceKind = Literal["bpe", "unigram", "word", "character", "byte", "number", "marian"]
 TargetKind = Literal["bpe", "unigram", "word", "character", "byte", "line", "index"]
 
+SAMPLED: tuple[SourceKind, ...] = ("bpe", "unigram")
+"""The kinds that have several segmentations of a text to draw from."""
+
 RESERVED = 4
 """The ids 0 to 3."""
 
@@ -73,7 +76,7 @@ class TokenizerSettings(Settings):
     @field_validator("sampling")
     @classmethod
     def _only_subwords(cls, value: float, info: ValidationInfo) -> float:
-        if value and info.data.get("kind") not in ("bpe", "unigram"):
+        if value and info.data.get("kind") not in SAMPLED:
             raise ValueError("only the kinds bpe and unigram have sampling; set it to 0")
         return value
 

@@ -23,7 +23,7 @@ from regard.ladders.measure import Measurement, TestSet, fingerprint, measure
 from regard.ladders.report import VariantResult, write_report
 from regard.ladders.variants import ROWS, Variant, read_variants
 from regard.messages import counted
-from regard.metrics.table import Writes
+from regard.metrics.table import WRITTEN, Writes
 from regard.metrics.text import TextMetrics
 from regard.processes.limit import worker_count
 from regard.recipes.config import Budget, Config
@@ -145,8 +145,8 @@ class Ladder:
         for name, config in others:
             if config.writes != first[1].writes:
                 raise UsageError(
-                    f"{name} writes {config.writes}, but {first[0]} writes {first[1].writes}: "
-                    "leave one of them out."
+                    f"{name} writes {WRITTEN[config.writes]}, but {first[0]} writes "
+                    f"{WRITTEN[first[1].writes]}: leave one of them out."
                 )
 
     @property

@@ -173,7 +173,7 @@ def measure(
     best = metric.score(test_set.texts, outputs, test_set.references)
     by_piece, by_word = _perplexities(translate, test_set)
     if translate.truncated:
-        say(f"Truncated some long lines to the first {counted(translate.length_limit, 'piece')}.")
+        say(f"Truncated some long lines to {counted(translate.length_limit, 'piece')}.")
     steps = run.checkpoints(say).steps()[-1]
     speed, minutes = _training_time(run, sides, steps)
     single, batched = _decoding_speeds(timed, test_set)

@@ -18,6 +18,14 @@ Writes = Literal["text", "tags", "label", "indices"]
 """What the targets of a family are: text, one tag per source word, one label, or indices of source
 words."""
 
+WRITTEN: dict[Writes, str] = {
+    "text": "text",
+    "tags": "tags",
+    "label": "a label",
+    "indices": "indices",
+}
+"""What follows "a model that writes" in a sentence."""
+
 METRICS: dict[str, Callable[[TextMetrics], Metric]] = {
     metric.name: metric
     for metric in (

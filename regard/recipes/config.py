@@ -14,7 +14,7 @@ from regard.data.parallel import Parallel
 from regard.data.store import BatchSettings
 from regard.data.tokenizer import TargetKind, TokenizerSettings
 from regard.metrics.points import CoveredArea
-from regard.metrics.table import LOSS, ON_REQUEST, REPORTED, Writes
+from regard.metrics.table import LOSS, ON_REQUEST, REPORTED, WRITTEN, Writes
 from regard.models import Architecture
 from regard.models.transformer import TransformerConfig
 from regard.search.beam import Beam
@@ -83,7 +83,7 @@ class Config(Settings):
         needed = TARGET_KINDS.get(self.writes)
         if needed is not None and self.tokenizer.target != needed:
             raise ValueError(
-                f"a model that writes {self.writes} needs tokenizer.target={needed} and "
+                f"a model that writes {WRITTEN[self.writes]} needs tokenizer.target={needed} and "
                 "tokenizer.joint=false"
             )
         if self.reads_text == (self.tokenizer.kind == "number"):
@@ -94,8 +94,8 @@ class Config(Settings):
         known = (*REPORTED[self.writes], *ON_REQUEST.get(self.writes, ()), LOSS)
         if self.metric not in known:
             raise ValueError(
-                f"a model that writes {self.writes} is not validated by {self.metric}: set "
-                f"training.metric to {' or '.join(known)}"
+                f"a model that writes {WRITTEN[self.writes]} is not validated by {self.metric}: "
+                f"set training.metric to {' or '.join(known)}"
             )
         return self
 
@@ -123,7 +123,8 @@ class Config(Settings):
     def _fits_points(self) -> Config:
         if self.search.visits != "any" and self.writes != "indices":
             raise ValueError(
-                f"a model that writes {self.writes} has no indices to visit: set search.visits=any"
+                f"a model that writes {WRITTEN[self.writes]} has no indices to visit: set "
+                "search.visits=any"
             )
         widths = [kind.width for kind in self.annotations if isinstance(kind, Numbers)]
         if self.metric == CoveredArea.name and widths != [2]:

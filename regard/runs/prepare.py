@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import Any, Optional
 
 import numpy as np
 
 from regard.data.doctor import Examiner, Overlap, Profile, examined, swapped_among
+from regard.data.encoding import LineEncoder
 from regard.data.line import Pair
 from regard.data.parallel import Parallel, PathLike
 from regard.data.reread import Reread
 from regard.data.store import Store
 from regard.data.tags import tags_in
-from regard.data.targets import Where
+from regard.data.targets import CLOSED, Where, labels_of, refuse_unseen
 from regard.data.tokenizers import Tokenizers
 from regard.errors import UsageError
 from regard.messages import counted
@@ -25,6 +27,7 @@ from regard.runs.directions import save_directions
 from regard.runs.folder import PART_NAMES, Run
 from regard.runs.start import Start
 from regard.runs.transfer import copy_validation
+from regard.search.base import Visits
 from regard.training.display import Display
 
 Stream = Callable[[], Iterator[Pair]]
@@ -74,6 +77,7 @@ def read_data(
         notes = [*training.report.sentences(), *examination.warnings]
         notes += _repeated(training, config.item)
         notes += _swapped_portions(training)
+        notes += _never_written(training, config.search.visits)
         if validation is not None:
             examiner = _examine(validation, config.writes)
             notes += validation.report.sentences()
@@ -111,6 +115,24 @@ def _swapped_portions(training: Reread) -> list[str]:
     return [
         f"The source and target of {names[index]} look swapped in comparison with the other files."
         for index in swapped_among(examiners, sizes)
+    ]
+
+
+def _never_written(training: Reread, visits: Visits) -> list[str]:
+    """A note if search may not write some of the targets that are trained on."""
+    if visits == "any":
+        return []
+    rows = ((pair.target.text.split(), len(pair.source.text.split())) for pair in training)
+    repeats, gaps = 0, 0
+    for indices, words in rows:
+        different = len(set(indices))
+        repeats += different < len(indices)
+        gaps += visits == "all" and different < words
+    return [
+        f"search.visits={visits} never writes {counted(count, 'target')} of the training data, "
+        f"where an index is {what}: set search.visits={'any' if repeats else 'once'}."
+        for count, what in ((repeats, "repeated"), (gaps, "missing"))
+        if count
     ]
 
 
@@ -162,6 +184,7 @@ def prepare(
                 "again."
             )
     _prepare_tokenizers(run, parts.training, tokenizer, display)
+    _refuse_unknown(run, parts, tokenizer is None and start is None)
     shared = _encode(run, parts, display)
     if not complete:
         if tokenizer is not None or start is not None:
@@ -205,6 +228,25 @@ def _given_tokenizers(path: Path, config: Config) -> Tokenizers:
             f"{path} has a vocabulary for each side: set {changes}, or give a tokenizer for both."
         )
     return given.whole() if config.model.copies else given
+
+
+def _refuse_unknown(run: Run, parts: Parts, own: bool) -> None:
+    """Refuse tags and labels to train on that the tokenizer, the run's own or a given one, does not
+    have."""
+    writes = run.config.writes
+    if writes not in CLOSED or run.has_store("train"):
+        return
+    why = (
+        "which the tokenizer of --from or --tokenizer does not have: correct it, or leave that "
+        "option out"
+    )
+    if own:
+        size = run.config.tokenizer.vocabulary
+        why = f"for which a vocabulary of {size:,} has no room: raise tokenizer.vocabulary"
+    encoder = LineEncoder(run.tokenizers().target)
+    for pair in parts.training():
+        rows, targets = encoder.encode([pair.target]), [(pair.number, pair.target)]
+        refuse_unseen(writes, rows, targets, parts.where["train"], why)
 
 
 def _note_split_tags(run: Run, training: Reread, display: Display) -> None:
@@ -304,6 +346,8 @@ def _hold_out(pairs: Reread, config: Config) -> tuple[Parts, str]:
     ranks = random.choice(len(distinct), size, replace=False)
     chosen = frozenset(distinct.indices(ranks).tolist())
     held = [pair for index, pair in enumerate(pairs) if index in chosen]
+    held = _with_known_labels(held, pairs, config.writes)
+    size = len(held)
     texts = {pair.texts for pair in held}
 
     def training() -> Iterator[Pair]:
@@ -319,3 +363,20 @@ def _hold_out(pairs: Reread, config: Config) -> tuple[Parts, str]:
     note += f", and no copy of them ({copies:,} in all)." if copies else "."
     where = {"train": pairs.where, "valid": pairs.where}
     return Parts(training, held.__iter__, True, where), note
+
+
+def _with_known_labels(held: list[Pair], pairs: Iterable[Pair], writes: Writes) -> list[Pair]:
+    """Those to hold out of which other pairs have every tag or label; the others teach theirs."""
+    if writes not in CLOSED:
+        return held
+    texts = {pair.texts for pair in held}
+    labels = (labels_of(writes, pair.target.text) for pair in pairs if pair.texts not in texts)
+    known = frozenset(chain.from_iterable(labels))
+    found = [pair for pair in held if known.issuperset(labels_of(writes, pair.target.text))]
+    if not found:
+        what = "tag" if writes == "tags" else "label"
+        raise UsageError(
+            f"Each of the pairs that were chosen for validation has a {what} that no other pair "
+            "has: give validation files."
+        )
+    return found

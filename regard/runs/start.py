@@ -12,6 +12,7 @@ import torch
 
 from regard.config import leaves, override
 from regard.data.parallel import PathLike
+from regard.data.tokenizer import SAMPLED
 from regard.data.tokenizers import Tokenizers
 from regard.errors import UsageError
 from regard.models.weights import collect
@@ -66,7 +67,9 @@ class Start:
             config = other if existing else self._gentle(other, set_by_user)
             return override(config, settings)
         config = find_recipe(recipe)
-        tokenizer = other.tokenizer.changed(sampling=config.tokenizer.sampling)
+        samples = other.tokenizer.kind in SAMPLED
+        sampling = config.tokenizer.sampling if samples else 0.0
+        tokenizer = other.tokenizer.changed(sampling=sampling)
         return override(self._gentle(config.changed(tokenizer=tokenizer), set_by_user), settings)
 
     def _gentle(self, config: Config, set_by_user: set[str]) -> Config:

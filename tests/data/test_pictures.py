@@ -134,12 +134,15 @@ def broken(path: Path) -> None:
 def test_files_that_are_no_picture_are_refused_with_file_and_line(tmp_path: Path) -> None:
     (tmp_path / "text.png").write_text("this is text\n")
     (tmp_path / "folder.png").mkdir()
-    (tmp_path / "bomb.png").write_bytes(
-        png_header(2**20, 2**20) + chunk(b"IDAT", zlib.compress(b"\0")) + chunk(b"IEND", b"")
-    )
-    (tmp_path / "wide.png").write_bytes(
-        png_header(MAX_PIXELS, 4) + chunk(b"IDAT", zlib.compress(b"\0")) + chunk(b"IEND", b"")
-    )
+    for name, size in (
+        ("bomb.png", (2**20, 2**20)),
+        ("large.png", (10_000, 10_000)),
+        ("wide.png", (MAX_PIXELS, 4)),
+    ):
+        (tmp_path / name).write_bytes(
+            png_header(*size) + chunk(b"IDAT", zlib.compress(b"\0")) + chunk(b"IEND", b"")
+        )
+    (tmp_path / "a.pfm").write_bytes(b"Pf\n5 4\n-1.0\n" + bytes(4 * 5 * 4))
     Image.fromarray(PIXELS[:3]).save(tmp_path / "low.png")
     Image.fromarray(PIXELS).save(tmp_path / "a.jpg")
     broken(tmp_path / "broken.png")
@@ -152,9 +155,12 @@ def test_files_that_are_no_picture_are_refused_with_file_and_line(tmp_path: Path
         ("text.png", "which is not a PNG or PGM file"),
         ("a.jpg", "which is not a PNG or PGM file"),
         ("broken.png", "which is damaged"),
-        ("bomb.png", "which is not a PNG or PGM file|at most 1,000,000 pixels"),
+        ("a.pfm", "which is not a PNG or PGM file"),
+        ("bomb.png", "which is too large: at most 1,000,000 pixels are read"),
+        ("large.png", "which is too large: at most 1,000,000 pixels are read"),
         ("wide.png", "at most 1,000,000 pixels are read"),
         ("low.png", "has a picture of 5 by 3 pixels"),
+        ("0.5,1 0.2,0", "has '0.5,1' as row 1 of its picture: write grey values from 0 to 255"),
     ):
         (tmp_path / "list").write_text(f"good.png\n{name}\n")
         pairs = Parallel(tmp_path / "list", tmp_path / "words").open(task=Task((SMALL,)))

@@ -146,10 +146,11 @@ def test_of_a_long_word_the_first_and_the_last_letters_are_kept() -> None:
 @pytest.mark.parametrize(
     ("line", "sentence"),
     [
-        ("1,2 x,3", "a.text:2 has 'x,3' as word 2: write finite numbers"),
+        ("1,2 x,3", "a.text:2 has 'x,3' as word 2: write numbers of at most 1e+15"),
         ("nan,1", "a.text:2 has 'nan,1' as word 1"),
         ("1,inf", "a.text:2 has '1,inf'"),
         ("1e99,1", "a.text:2 has '1e99,1'"),
+        ("-1e16,1", "a.text:2 has '-1e16,1'"),
         ("1,2,3", "a.text:2 has 3 numbers in word 1, but this model reads 2 for each word"),
         ("1,2 3", "a.text:2 has 1 number in word 2"),
         ("1_0,2", "a.text:2 has '1_0,2'"),
