@@ -30,7 +30,8 @@ Scores = NDArray[np.float64]
 class Tracker:
     """Follows the shift through a file, block after block, by the Viterbi algorithm.
 
-    Every line has evidence for each shift, and a change costs `SWITCH`.
+    Every line has evidence for each shift, and a change costs `SWITCH`. Lines that are known to be
+    damaged by themselves have none, but do not make a stretch of unrelated lines either.
     """
 
     def __init__(self, alignment: Alignment) -> None:
@@ -41,9 +42,11 @@ class Tracker:
         """Another file begins."""
         self._scores = _start()
 
-    def states(self, lines: Lines, begin: int, end: int) -> States:
+    def states(self, lines: Lines, begin: int, end: int, damaged: NDArray[np.bool_]) -> States:
         """Of the lines of a block; those before and after it give targets for shifts."""
         evidence = self._evidence(lines, begin, end)
+        evidence[damaged, :UNRELATED] = 0
+        evidence[damaged, UNRELATED] = -_MOST
         came_from = np.zeros(evidence.shape, np.int8)
         scores, stay = self._scores, np.arange(evidence.shape[1], dtype=np.int8)
         for index, values in enumerate(evidence):
