@@ -125,11 +125,13 @@ def _languages(rules: Rules) -> Iterator[Finding]:
 
 def _not_judged(found: Examined) -> Finding:
     """Why alignment was not judged."""
-    if found.tally.pairs < FEWEST_PAIRS:
+    tally = found.tally
+    if tally.pairs - tally.damage["unusable"] - tally.damage["duplicate"] < FEWEST_PAIRS:
         return Finding(
             "note",
             "misaligned",
-            f"Whether the lines are aligned cannot be judged with fewer than {FEWEST_PAIRS} pairs.",
+            f"Whether the lines are aligned cannot be judged with fewer than {FEWEST_PAIRS} "
+            "different pairs.",
         )
     return Finding(
         "warning",

@@ -38,6 +38,9 @@ _COMMANDS = 100
 _QUERIES = 0.75
 """The share of targets that are queries or logical forms; an answer may also be a name."""
 
+_USES = 10
+"""Of each word of a small vocabulary, on average: a few lines of any text have few words."""
+
 _DOCUMENT = 60
 _SUMMARY = 0.25
 """Words of a source, at least, and its target's share of them, at most: half of the pairs."""
@@ -162,27 +165,32 @@ def _ask(stories: Sequence[Sequence[str]]) -> bool:
 def _sequences(pairs: Sequence[Texts]) -> Form:
     """Targets that are no labels."""
     sources, targets = ([pair[side] for pair in pairs] for side in (0, 1))
-    source_words, target_words = (
-        {word for text in texts for word in text.split()} for texts in (sources, targets)
-    )
-    if max(len(source_words), len(target_words)) <= _SYMBOLS and _most(
-        [*sources, *targets], _is_of_symbols
-    ):
+    read, written = _words(sources), _words(targets)
+    if max(len(read), len(written)) <= _SYMBOLS and _most([*sources, *targets], _is_of_symbols):
         return Form("turing", sides=(), exact=True)
-    if len(target_words) <= _TAGS * len(source_words) and _most(pairs, _is_tagged):
+    if len(written) <= _TAGS * len(read) and _most(pairs, _is_tagged):
         return Form("tagger_rnn", sides=(0,))
-    spelled = _most(sources, lambda text: len(text.split()) == 1)
-    if spelled and len(target_words) <= _PHONEMES and median(map(_count, targets)) > 1:
+    spelled = _most(sources, lambda text: _count(text) == 1)
+    if spelled and _is_small(written, _PHONEMES) and median(map(_count, targets)) > 1:
         return Form("phonemes", sides=(0,), exact=True)
     formal = TRANSLATION._replace(proportional=False, exact=True)
     if _share(targets, _is_query) >= _QUERIES > _share(sources, _is_query):
         return formal._replace(recipe="parsing")
-    if max(len(source_words), len(target_words)) <= _COMMANDS:
+    if _is_small(read, _COMMANDS) and _is_small(written, _COMMANDS):
         return formal._replace(recipe="scan")
     share = median(_count(target) / max(1, _count(source)) for source, target in pairs)
     if median(map(_count, sources)) >= _DOCUMENT and share <= _SUMMARY:
         return Form("summaries", aligned=False, proportional=False)
     return TRANSLATION
+
+
+def _words(texts: Sequence[str]) -> Counter[str]:
+    return Counter(word for text in texts for word in text.split())
+
+
+def _is_small(words: Counter[str], most: int) -> bool:
+    """Whether there are so few different words, used again and again."""
+    return len(words) <= most and words.total() >= _USES * len(words)
 
 
 def _is_of_symbols(text: str) -> bool:

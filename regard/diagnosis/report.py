@@ -128,8 +128,9 @@ class Report:
             rows.append(
                 (
                     side.name,
-                    f"{language}; {side.words:,} words, {side.characters:,} characters; the "
-                    f"longest line has {counted(side.longest, 'character')}",
+                    f"{language}; {counted(side.words, 'word')}, "
+                    f"{counted(side.characters, 'character')}; the longest line has "
+                    f"{counted(side.longest, 'character')}",
                 )
             )
         if self.ratio is not None:

@@ -13,7 +13,12 @@ import torch
 from regard.config import check, override
 from regard.data.parallel import Parallel
 from regard.errors import UsageError
-from regard.planning.accelerators import MACHINE_DEVICES, NETWORK, check_accelerator, find_accelerator
+from regard.planning.accelerators import (
+    MACHINE_DEVICES,
+    NETWORK,
+    check_accelerator,
+    find_accelerator,
+)
 from regard.planning.advice import advice_on
 from regard.planning.estimate import FULL_SHARE, Estimate, Speed
 from regard.planning.work import Work

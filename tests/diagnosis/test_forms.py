@@ -145,4 +145,12 @@ def test_lines_that_differ_in_a_digit_are_different(data: Callable[..., Parallel
 def test_one_pair_again_and_again_is_no_label(clean: Pairs, report_of: ReportOf) -> None:
     report = report_of([clean[0]] * 300)
     assert report.recipe == "multi30k"
-    assert report.damage["duplicate"] == 299
+    assert report.damage == {"duplicate": 299}
+    assert len(report.warnings) == 1
+    assert any("fewer than 200 different pairs" in each.sentence for each in report.findings)
+
+
+def test_a_few_sentences_are_no_commands(clean: Pairs, report_of: ReportOf) -> None:
+    assert report_of(clean[:30]).recipe == "multi30k"
+    glossary = [(source.split()[-1], f"das {target}") for source, target in clean[:60]]
+    assert report_of(glossary).recipe == "multi30k"
