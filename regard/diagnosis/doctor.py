@@ -116,6 +116,7 @@ def _report(
         stretches=found.stretches,
         compared=compared,
         recipe=fitting_recipe(usable, rules),
+        settings=() if rules is None else rules.form.settings,
         forecast=expected,
         removed=cleaner.removed if cleaner is not None and wrote else None,
         cleaned=tuple(cleaner.written) if cleaner is not None and wrote else (),

@@ -19,7 +19,7 @@ from regard.diagnosis.blocks import Block, Blocks, take_sample
 from regard.diagnosis.cleaning import Cleaner
 from regard.diagnosis.duplicates import Seen, Similar
 from regard.diagnosis.held import Held
-from regard.diagnosis.kinds import Marks, bits_of, has, mark
+from regard.diagnosis.kinds import Marks, bits_of, explained, has, mark
 from regard.diagnosis.report import Stretch
 from regard.diagnosis.rules import Looked, Rules, lines_of
 from regard.diagnosis.shifts import ALIGNED, UNRELATED, Tracker
@@ -107,6 +107,9 @@ class _Pass:
         self._rules = rules
         self._held = held
         self._exact, self._nearly, self._similar = Seen(), Seen(), Similar()
+        if rules.form.exact:
+            for each in held:
+                each.compare_exactly()
         self._tracker = None if rules.alignment is None else Tracker(rules.alignment)
         self._open: Optional[Stretch] = None  # it may go on in the next block
         self.stretches: list[Stretch] = []
@@ -150,13 +153,14 @@ class _Pass:
         lengths = [np.concatenate([part[1][side] for part in parts]) for side in (0, 1)]
         lines, begin = lines_of(ids, lengths), len(parts[0][1][0])
         end = begin + len(turn.block)
-        states = self._tracker.states(lines, begin, end)
-        off = states != ALIGNED
         marks = turn.looked.marks
+        known = explained(_removable(marks, self._rules))
+        states = self._tracker.states(lines, begin, end, known)
+        shifted = (states != ALIGNED) & (states != UNRELATED)
         usable = ~has(marks, "unusable")
-        mark(marks, "misaligned", off & usable)
+        mark(marks, "misaligned", (shifted | (states == UNRELATED) & ~known) & usable)
         apart = self._rules.alignment.unrelated(lines)[begin:end]
-        mark(marks, "unrelated", apart & ~off & usable)
+        mark(marks, "unrelated", apart & (states == ALIGNED) & ~known & usable)
         self._follow(turn.block, states)
 
     def _follow(self, block: Block, states: NDArray[np.int8]) -> None:
@@ -186,9 +190,11 @@ class _Pass:
         if not entries:
             return
         rows = np.array([index for index, _ in entries])
-        plain = ["\t".join(map(normalised, pair.texts)) for _, pair in entries]
         exact = self._exact.add(_hashes([hash(pair.texts) for _, pair in entries]))
-        nearly = self._nearly.add(_hashes(list(map(hash, plain)))) | self._similar.add(plain)
+        nearly = np.zeros(len(entries), bool)
+        if not self._rules.form.exact:
+            plain = ["\t".join(map(normalised, pair.texts)) for _, pair in entries]
+            nearly = self._nearly.add(_hashes(list(map(hash, plain)))) | self._similar.add(plain)
         for name, found in (("duplicate", exact), ("near-duplicate", nearly & ~exact)):
             repeated = np.zeros(len(block), bool)
             repeated[rows[found]] = True

@@ -34,7 +34,7 @@ def findings_of(
         yield Finding("warning", "repetition", sentence)
     if found.rules is not None:
         yield from _languages(found.rules)
-        if found.rules.are_both_text and found.rules.alignment is None:
+        if found.rules.is_alignment_unknown:
             yield _not_judged(found)
     for sentence in notes:
         yield Finding("note", "reading", sentence)
@@ -83,10 +83,12 @@ def _overlap(found: Examined, comparison: Comparison) -> Iterator[Finding]:
     part = _PARTS[comparison.name]
     if comparison.shared:
         share = percent(comparison.shared, comparison.pairs)
+        exact = found.rules is not None and found.rules.form.exact
+        but = "" if exact else ", apart from case, digits and punctuation"
         sentence = (
             f"{comparison.shared:,} of {counted(comparison.pairs, f'{part} pair')} ({share}) "
-            f"{'is a training pair' if comparison.shared == 1 else 'are training pairs'} as well, "
-            "apart from case, digits and punctuation: scores on them say nothing about new text."
+            f"{'is a training pair' if comparison.shared == 1 else 'are training pairs'} as well"
+            f"{but}: scores on them say nothing about new text."
         )
         examples = tuple(found.tally.examples["overlap"])
         yield Finding("warning", "overlap", sentence, comparison.shared, examples)
@@ -123,11 +125,13 @@ def _languages(rules: Rules) -> Iterator[Finding]:
 
 def _not_judged(found: Examined) -> Finding:
     """Why alignment was not judged."""
-    if found.tally.pairs < FEWEST_PAIRS:
+    tally = found.tally
+    if tally.pairs - tally.damage["unusable"] - tally.damage["duplicate"] < FEWEST_PAIRS:
         return Finding(
             "note",
             "misaligned",
-            f"Whether the lines are aligned cannot be judged with fewer than {FEWEST_PAIRS} pairs.",
+            f"Whether the lines are aligned cannot be judged with fewer than {FEWEST_PAIRS} "
+            "different pairs.",
         )
     return Finding(
         "warning",

@@ -27,11 +27,9 @@ _LARGEST = "base"
 
 
 def fitting_recipe(pairs: int, rules: Optional[Rules]) -> str:
-    """The name of a recipe to begin with."""
-    if rules is not None and rules.sides == (1,):
-        return "language"
-    if rules is not None and rules.sides == (0,):
-        return "classifier"
+    """The name of a recipe to begin with: that of the form of the lines, or one that translates."""
+    if rules is not None and rules.form.recipe is not None:
+        return rules.form.recipe
     return next((name for size, name in _BY_SIZE if pairs < size), _LARGEST)
 
 

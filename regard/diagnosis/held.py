@@ -65,11 +65,17 @@ class Held:
                 if len(counts) < MAX_WORDS:
                     counts.update(words_of(text))
         self._missing = tuple(set(counts) for counts in self._counts)
+        self._copy = copy
         self._overlaps = (Overlap(copy, _both), Overlap(copy, _source))
         self.size = copy.report.kept
 
+    def compare_exactly(self) -> None:
+        """Pairs that differ in case, digits or punctuation are different ones."""
+        self._overlaps = (Overlap(self._copy), Overlap(self._copy, _exact_source))
+
     def meets(self, pair: Pair) -> bool:
-        """Whether a training pair is, but for case and punctuation, one of these."""
+        """Whether a training pair is one of these: apart from case, digits and punctuation, unless
+        they are compared exactly."""
         whole, source = self._overlaps
         source.meets(pair)
         return whole.meets(pair)
@@ -94,6 +100,10 @@ class Held:
 
 def _both(pair: Pair) -> Hashable:
     return tuple(map(normalised, pair.texts))
+
+
+def _exact_source(pair: Pair) -> Hashable:
+    return pair.source.text
 
 
 def _source(pair: Pair) -> Hashable:

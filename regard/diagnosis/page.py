@@ -68,8 +68,9 @@ def _charts(report: Report) -> list[Chart]:
     }
     drawn: list[Chart] = [
         Bars("Pairs with damage", "% of the pairs", kinds or {"none": (0.0, 0.0)}),
-        Lines("Lengths", "words, in steps of five", "lines", lines),
     ]
+    if lines:
+        drawn.append(Lines("Lengths", "words, in steps of five", "lines", lines))
     if report.ratio is not None:
         ratios = [(round(i * RATIO_STEP, 2), count) for i, count in enumerate(report.ratios)]
         label = "characters of the target per character of the source"

@@ -96,6 +96,7 @@ class Report:
     stretches: tuple[Stretch, ...]
     compared: tuple[Comparison, ...]
     recipe: str
+    settings: tuple[str, ...] = ()
     forecast: Optional[Forecast] = None
     removed: Optional[int] = None
     cleaned: tuple[Path, ...] = field(default=())
@@ -127,14 +128,16 @@ class Report:
             rows.append(
                 (
                     side.name,
-                    f"{language}; {side.words:,} words, {side.characters:,} characters; the "
-                    f"longest line has {counted(side.longest, 'character')}",
+                    f"{language}; {counted(side.words, 'word')}, "
+                    f"{counted(side.characters, 'character')}; the longest line has "
+                    f"{counted(side.longest, 'character')}",
                 )
             )
         if self.ratio is not None:
             rows.append(("ratio", f"{self.ratio:.2f} characters of target per one of source"))
         if self.pairs:
-            rows.append(("recipe that fits", self.recipe))
+            settings = "".join(f" --set {each}" for each in self.settings)
+            rows.append(("recipe that fits", f"{self.recipe}{settings}"))
         if self.forecast is not None:
             rows += self.forecast.facts
         if self.removed is not None:

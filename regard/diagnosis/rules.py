@@ -22,15 +22,12 @@ from regard.data.damage import (
 from regard.diagnosis.alignment import Alignment, Lines, learn_alignment
 from regard.diagnosis.association import Vocabulary, ragged
 from regard.diagnosis.blocks import Block
+from regard.diagnosis.forms import FEWEST_DIFFERENT, LANGUAGE, form_of
 from regard.diagnosis.kinds import KINDS, Marks, has, mark
 from regard.diagnosis.lengths import Lengths
 from regard.diagnosis.tongues import Tongue
 
-_LABELS = 0.1
-"""With fewer different targets than this share of the pairs, they are classes and not sentences."""
-
 _TRIED = 2_000
-_FEWEST_DIFFERENT = 20
 _LINE_RULES = {"encoding": is_garbled, "control": has_controls, "markup": has_markup}
 
 Words = list[list[str]]
@@ -47,15 +44,16 @@ class Looked(NamedTuple):
 
 
 class Rules:
-    """The rules of one corpus.
+    """The rules of one corpus, by the form of its lines.
 
     `sides` are those that are text: both, the target of a language model, or the source where the
-    targets are labels, tags or numbers.
+    targets are labels or tags.
     """
 
     def __init__(self, sample: Sequence[Block], sides: tuple[int, ...]) -> None:
         entries = [each for block in sample for each in block.entries if each.pair is not None]
-        self.sides = (0,) if sides == (0, 1) and _are_labels(entries) else sides
+        self.form = LANGUAGE if sides == (1,) else form_of(list(map(_texts, entries)))
+        self.sides = tuple(side for side in sides if side in self.form.sides)
         self.tongues = _learn_tongues(entries, self.sides)
         counts = [Counter[str](), Counter[str]()]
         for entry in entries:
@@ -73,6 +71,11 @@ class Rules:
     def are_both_text(self) -> bool:
         return self.sides == (0, 1)
 
+    @property
+    def is_alignment_unknown(self) -> bool:
+        """Whether nothing was learned about which lines belong together, though they should."""
+        return self.are_both_text and self.form.aligned and self.alignment is None
+
     def look(self, block: Block) -> Looked:
         """Everything that a line or a pair shows by itself."""
         words: list[Words] = [[[]] * len(block), [[]] * len(block)]
@@ -88,9 +91,10 @@ class Rules:
         lengths = [np.fromiter(map(len, each), np.int64, len(block)) for each in texts]
         if self.are_both_text:
             mark(marks, "untranslated", _where(map(is_copy, *texts), len(block)))
+        if self.are_both_text and self.form.proportional:
             mark(marks, "length", _where(map(is_extreme, *texts), len(block)))
-        if self.lengths is not None:
-            mark(marks, "length", self.lengths.unusual(*lengths))
+            if self.lengths is not None:
+                mark(marks, "length", self.lengths.unusual(*lengths))
         ids = [list(map(self._vocabularies[side].encode, words[side])) for side in (0, 1)]
         return Looked(marks, words, ids, lengths)
 
@@ -123,13 +127,14 @@ class Rules:
             for vocabulary, each in zip(self._vocabularies, texts, strict=True)
         ]
         self.lengths = Lengths(*lengths)
-        self.alignment = learn_alignment(lines_of(ids, lengths), self.lengths)
+        if self.form.aligned:
+            self.alignment = learn_alignment(lines_of(ids, lengths), self.lengths)
 
     def _usual_kinds(self, sample: Sequence[Block]) -> frozenset[str]:
         """Kinds that most pairs have, which are the task rather than damage."""
         entries = [each for block in sample for each in block.entries]
         entries = entries[:: -(-len(entries) // _TRIED) or 1]
-        if len(entries) < _FEWEST_DIFFERENT:
+        if len(entries) < FEWEST_DIFFERENT:
             return frozenset()
         marks = self.look(Block(0, 1, entries)).marks
         likely = [kind.name for kind in KINDS if kind.may_be_task]
@@ -144,15 +149,13 @@ def _where(found: object, size: int) -> NDArray[np.bool_]:
     return np.fromiter(found, bool, size)  # type: ignore[call-overload]
 
 
-def _are_labels(entries: Sequence[Entry]) -> bool:
-    """Whether the targets are few and often the same."""
-    targets = {_text(entry, 1) for entry in entries}
-    return len(entries) >= _FEWEST_DIFFERENT and len(targets) < _LABELS * len(entries)
+def _texts(entry: Entry) -> tuple[str, str]:
+    assert entry.pair is not None
+    return entry.pair.texts
 
 
 def _text(entry: Entry, side: int) -> str:
-    assert entry.pair is not None
-    return entry.pair.texts[side]
+    return _texts(entry)[side]
 
 
 def _key(entry: Entry, side: int) -> Key:

@@ -18,6 +18,10 @@ SWITCH = -25.0
 _MOST = 4.0
 """Evidence of one line: a few lines that happen to fit their neighbours change nothing."""
 
+_AROUND = 4
+"""A damaged line is in a block if, of so many lines on either side and itself, as many are
+damaged."""
+
 _WINDOW = 32
 _CONFIDENT = 0.5
 """A window of at least this share of the evidence that is usual is aligned, and not looked at
@@ -30,7 +34,8 @@ Scores = NDArray[np.float64]
 class Tracker:
     """Follows the shift through a file, block after block, by the Viterbi algorithm.
 
-    Every line has evidence for each shift, and a change costs `SWITCH`.
+    Every line has evidence for each shift, and a change costs `SWITCH`. Blocks of lines that are
+    known to be damaged by themselves have none, and are no stretch of unrelated lines either.
     """
 
     def __init__(self, alignment: Alignment) -> None:
@@ -41,9 +46,12 @@ class Tracker:
         """Another file begins."""
         self._scores = _start()
 
-    def states(self, lines: Lines, begin: int, end: int) -> States:
+    def states(self, lines: Lines, begin: int, end: int, damaged: NDArray[np.bool_]) -> States:
         """Of the lines of a block; those before and after it give targets for shifts."""
         evidence = self._evidence(lines, begin, end)
+        explained = damaged & _in_blocks(damaged)
+        evidence[explained, :UNRELATED] = 0
+        evidence[explained, UNRELATED] = -_MOST
         came_from = np.zeros(evidence.shape, np.int8)
         scores, stay = self._scores, np.arange(evidence.shape[1], dtype=np.int8)
         for index, values in enumerate(evidence):
@@ -79,6 +87,12 @@ def _start() -> Scores:
     scores = np.full(UNRELATED + 1, SWITCH / 2)
     scores[ALIGNED] = 0
     return scores
+
+
+def _in_blocks(damaged: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """Lines around which several are damaged: a single one makes no stretch by itself."""
+    around = np.ones(2 * _AROUND + 1)
+    return np.asarray(np.convolve(damaged, around)[_AROUND:-_AROUND] >= _AROUND)
 
 
 def _unclear(evidence: Scores, usual: float) -> NDArray[np.bool_]:

@@ -72,13 +72,18 @@ NETWORK = 100 / 8 * GB
 """Bytes/s between machines, unless it is given: 100 Gbit/s."""
 
 
+def check_accelerator(name: str) -> None:
+    """Refuse what is neither in the table nor a device of this machine; nothing is measured."""
+    if name == AUTO or name in AVAILABLE:
+        find_device(name)
+    elif name not in KNOWN:
+        raise UsageError(unknown("device", name, [*AVAILABLE, *KNOWN]))
+
+
 def find_accelerator(name: str) -> Accelerator:
     """One of the table, or a device of this machine, which is measured."""
-    if name in KNOWN:
-        return KNOWN[name]
-    if name == AUTO or name in AVAILABLE:
-        return measured(find_device(name))
-    raise UsageError(unknown("device", name, [*AVAILABLE, *KNOWN]))
+    check_accelerator(name)
+    return KNOWN[name] if name in KNOWN else measured(find_device(name))
 
 
 class Reference:

@@ -13,7 +13,12 @@ import torch
 from regard.config import check, override
 from regard.data.parallel import Parallel
 from regard.errors import UsageError
-from regard.planning.accelerators import MACHINE_DEVICES, NETWORK, find_accelerator
+from regard.planning.accelerators import (
+    MACHINE_DEVICES,
+    NETWORK,
+    check_accelerator,
+    find_accelerator,
+)
 from regard.planning.advice import advice_on
 from regard.planning.estimate import FULL_SHARE, Estimate, Speed
 from regard.planning.work import Work
@@ -57,13 +62,13 @@ def plan(
     config = _with_budget(override(find_recipe(recipe), settings), steps, epochs, minutes)
     if data is None and pairs is None:
         raise UsageError("Say how large the corpus is: --pairs, such as 30k or 100M, or a sample.")
-    with threads(count):
+    check_accelerator(device)
+    with _workload(config, data, source_tokens, target_tokens) as workload, threads(count):
         accelerator = find_accelerator(device)
-    if link is not None or count > MACHINE_DEVICES:
-        accelerator = replace(accelerator, link=min(link or NETWORK, accelerator.link))
-    bounded = bounded_memory(1, torch.device(accelerator.where))
-    with _workload(config, data, source_tokens, target_tokens) as workload, threads(count), bounded:
-        work = Work.of(config, workload, accelerator, count, share)
+        if link is not None or count > MACHINE_DEVICES:
+            accelerator = replace(accelerator, link=min(link or NETWORK, accelerator.link))
+        with bounded_memory(1, torch.device(accelerator.where)):
+            work = Work.of(config, workload, accelerator, count, share)
     size = workload.pairs if pairs is None else pairs
     memory = work.memory(1.0)
     too_large = memory.total > FULL_SHARE * accelerator.memory

@@ -140,3 +140,16 @@ def test_what_training_refuses_is_an_error(
     assert "--target" in capsys.readouterr().err
     assert main(["doctor", f"--target={shorter}", "--open"]) == 2
     assert "--open has no effect without --output" in capsys.readouterr().err
+
+
+def test_one_pair_is_counted_in_the_singular(data: Callable[..., Parallel]) -> None:
+    rows = dict(doctor(data([("x", "y")])).facts)
+    assert rows["source"].endswith("; 1 word, 1 character; the longest line has 1 character")
+
+
+def test_a_page_without_a_side_of_text(data: Callable[..., Parallel], tmp_path: Path) -> None:
+    pairs = [(f"0.{index},0.1 0.5,0.{index}", f"{1 + index % 2}") for index in range(100, 150)]
+    report = doctor(data(pairs))
+    save_page(report, tmp_path / "doctor.html")
+    assert (report.sides, report.recipe) == ((), "pointer")
+    assert "recipe that fits" in (tmp_path / "doctor.html").read_text(encoding="utf-8")

@@ -216,3 +216,32 @@ def test_the_page_shows_the_devices() -> None:
             f"{device.bandwidth / 1e9:,.0f} GB/s",
             f"{device.link / 1e9:,.0f} GB/s",
         ]
+
+
+@pytest.mark.parametrize(
+    ("asked", "says"),
+    [
+        (["--source=empty", "--target=empty"], "empty is empty"),
+        (["--sample=empty"], "empty is empty"),
+        (["--sample=nowhere"], "Cannot read nowhere"),
+        (["--pairs=1k", "--device=h200"], "no device 'h200'"),
+        (["--sample=empty", "--device=h200"], "no device 'h200'"),
+        (["--sample=some", "--source-tokens=9"], "no effect with a sample"),
+    ],
+)
+def test_nothing_is_measured_before_the_inputs_are_checked(
+    asked: list[str],
+    says: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    def measured(device: torch.device) -> None:
+        raise AssertionError("measured")
+
+    monkeypatch.setattr("regard.planning.accelerators.measured", measured)
+    monkeypatch.chdir(tmp_path)
+    Path("empty").touch()
+    Path("some").write_text("a\tb\n" * 30, encoding="utf-8")
+    assert main(["plan", "tiny", *asked]) == 2
+    assert says in capsys.readouterr().err
