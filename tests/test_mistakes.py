@@ -278,6 +278,16 @@ def test_looking_at_an_empty_target_is_refused(
     assert not page.exists()
 
 
+def test_a_page_does_not_get_the_name_of_a_picture(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    page = tmp_path / "page.png"
+    given = ["--source", folder / "train.source", "--target", folder / "train.target"]
+    for command in (["look", folder / "run", "ant"], ["watch", folder / "run"], ["doctor", *given]):
+        assert "would be an HTML page" in said(capsys, *command, "--output", page)
+        assert not page.exists()
+
+
 def no_memory(module: torch.nn.Module, arguments: Any) -> None:
     raise MemoryError
 

@@ -26,6 +26,7 @@ from regard.cli.options import (
     ValidPairs,
     ValidSource,
     ValidTarget,
+    check_page,
     columns_of,
     show_page,
 )
@@ -83,6 +84,7 @@ def doctor(
 
     if open and output is None:
         raise UsageError("--open has no effect without --output; remove it or name the page.")
+    check_page(output)
     languages = (source_language, target_language)
     of_valid = columns_of(valid_pairs, valid_columns, columns)
     of_test = columns_of(test_pairs, test_columns, columns)

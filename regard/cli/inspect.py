@@ -25,6 +25,7 @@ from regard.cli.options import (
     TreesFile,
     TreesFiles,
     Workers,
+    check_page,
     refuse,
     refuse_unfit,
     say,
@@ -79,6 +80,7 @@ def look(
         refuse("with --serve", {"--output": output})
     else:
         refuse("without --serve", {"--port": port})
+        check_page(output)
     if (text is not None and input is not None) or not (serve or text or input):
         raise UsageError("Give one sentence, or a file of sentences with --input.")
     if (target is not None and text is None) or (targets is not None and input is None):
@@ -173,6 +175,7 @@ def watch(
     from regard.runs.folder import Run
 
     experiment = Run.open(run)
+    check_page(output)
     if output is None:
         serve_watch(experiment, port, open, say)
         return

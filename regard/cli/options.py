@@ -304,6 +304,12 @@ def writing(output: Optional[Path], flush: bool = False) -> Iterator[Callable[[s
         stream.flush()
 
 
+def check_page(path: Optional[Path]) -> None:
+    """Refuse the name of another kind of file for a page."""
+    if path is not None and path.suffix.lower() not in (".html", ".htm"):
+        raise UsageError(f"{path} would be an HTML page: give it a name that ends in .html.")
+
+
 def show_page(path: Path, open_it: bool) -> None:
     """Say where a page is, and open it in the browser if asked."""
     say(f"Wrote {path}: open it in a browser.")

@@ -82,17 +82,27 @@ class Look:
         """The axis that attends and the axis it attends to."""
         return self.layers.sides(kind, self.source, self.target, self.read)
 
+    def kind(self, kind: Optional[str] = None) -> str:
+        """The same, if the model has such attention; by default cross, or the first that it has."""
+        kinds = list(self.layers.kinds)
+        if not kinds:
+            raise UsageError("This model has no attention to show: save the page as .html instead.")
+        if kind is None:
+            return "cross" if "cross" in kinds else kinds[0]
+        if kind not in kinds:
+            raise UsageError(f"This model has no {kind} attention: choose {' or '.join(kinds)}.")
+        return kind
+
     def attention(
         self,
-        kind: str = "cross",
+        kind: Optional[str] = None,
         layer: Optional[int] = None,
         head: Optional[int] = None,
         words: bool = False,
     ) -> NDArray[np.float64]:
         """(T, S): who looks at whom. Layer and head count from 1; without, it is their mean."""
+        kind = self.kind(kind)
         found = self.layers.of(kind)
-        if not found:
-            raise UsageError(f"This model has no {kind} attention: see `.layers` for what it has.")
         for name, value, most in (("layer", layer, len(found)), ("head", head, len(found[0]))):
             if value is not None and not 1 <= value <= most:
                 raise UsageError(f"There is no {name} {value}: choose one from 1 to {most}.")
@@ -101,9 +111,9 @@ class Look:
         mean = np.mean([each.astype(np.float64).mean(axis=0) for each in of_head], axis=0)
         return merge(mean, *self.sides(kind)) if words else mean
 
-    def entropy(self, kind: str = "cross") -> list[list[float]]:
+    def entropy(self, kind: Optional[str] = None) -> list[list[float]]:
         """Bits by layer and head: 0 attends to one position, log2 n to all n equally."""
-        return [entropy(layer).tolist() for layer in self.layers.of(kind)]
+        return [entropy(layer).tolist() for layer in self.layers.of(self.kind(kind))]
 
     def alignment(
         self, heads: Optional[AttentionHeads] = None, method: Method = "grow-diag"
@@ -131,7 +141,7 @@ class Look:
     def save(
         self,
         path: Union[str, Path],
-        kind: str = "cross",
+        kind: Optional[str] = None,
         layer: Optional[int] = None,
         head: Optional[int] = None,
         words: bool = False,
@@ -146,8 +156,8 @@ class Look:
         if path.suffix.lower() in (".html", ".htm"):
             save_page([self], path)
             return
-        looking, looked_at = self.sides(kind)
         weights = self.attention(kind, layer, head, words)
+        looking, looked_at = self.sides(self.kind(kind))
         if self.picture is not None and looked_at is self.source and not words:
             save_overlays(path, self.picture.laid_over(weights), looking.pieces)
         else:

@@ -192,7 +192,7 @@ def test_what_does_not_fit_is_said_before_any_work(
     rows = lines(trees / "test.trees")
     bad = ["--trees", write_lines(tmp_path / "bad", [*rows[:-1], "9 9"])]
     gold = ["--alignments", trees / "test.align"]
-    to = ["--output", tmp_path / "output"]
+    to = ["--output", tmp_path / "output.html"]
     uses: list[tuple[str, list[object]]] = [
         ("look", ["--input", trees / "test.en", *to]),
         ("look", [lines(trees / "test.en")[0], *to]),

@@ -313,10 +313,26 @@ def test_a_model_without_attention_says_so() -> None:
     found = look(untrained(ByteNetConfig.miniatures()[0]), TEXT)
     assert found.written
     assert found.search_tree
-    with pytest.raises(UsageError, match="no cross attention"):
+    with pytest.raises(UsageError, match="no attention to show"):
         found.attention("cross")
     with pytest.raises(UsageError, match="cannot align words"):
         found.alignment()
+
+
+@pytest.mark.parametrize("config", MEMBERS)
+def test_without_a_kind_the_first_there_is_gets_saved(config: Any, tmp_path: Any) -> None:
+    predictor = untrained(config)
+    found = look(predictor, line_for(predictor))
+    if not found.layers.kinds:
+        with pytest.raises(UsageError, match="save the page as .html"):
+            found.save(tmp_path / "a.svg")
+        return
+    found.save(tmp_path / "a.svg")
+    assert ElementTree.parse(tmp_path / "a.svg")
+    wanted = "cross" if found.layers.cross else next(iter(found.layers.kinds))
+    np.testing.assert_array_equal(found.attention(), found.attention(wanted))
+    with pytest.raises(UsageError, match=f"no wrong attention: choose .*{wanted}"):
+        found.save(tmp_path / "b.svg", "wrong")
 
 
 def test_pictures_are_saved(tmp_path: Any) -> None:
