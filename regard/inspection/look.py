@@ -111,9 +111,9 @@ class Look:
         mean = np.mean([each.astype(np.float64).mean(axis=0) for each in of_head], axis=0)
         return merge(mean, *self.sides(kind)) if words else mean
 
-    def entropy(self, kind: Optional[str] = None) -> list[list[float]]:
+    def entropy(self, kind: str = "cross") -> list[list[float]]:
         """Bits by layer and head: 0 attends to one position, log2 n to all n equally."""
-        return [entropy(layer).tolist() for layer in self.layers.of(self.kind(kind))]
+        return [entropy(layer).tolist() for layer in self.layers.of(kind)]
 
     def alignment(
         self, heads: Optional[AttentionHeads] = None, method: Method = "grow-diag"

@@ -208,7 +208,7 @@ def test_what_does_not_fit_is_said_before_any_work(
         ):
             assert command(verb, run, *more, *given) == 2, (verb, said)
             assert said in capsys.readouterr().err
-    assert not (tmp_path / "output").exists()
+    assert not (tmp_path / "output.html").exists()
 
 
 def test_snapshots_show_the_attention_by_trees(trees: Path) -> None:
