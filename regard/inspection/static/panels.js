@@ -27,9 +27,10 @@ function linesAndMap(series, linked, links, titles, width, pointer, label) {
 }
 
 function pointsAndMap(series, points, width, pointer, label) {
-  const { left, right, name } = divide(width, series[0].grid.columns);
+  const { fits, left, right, name } = divide(width, series[0].grid.columns);
   const drawing = pointsView(series, points, left, pointer);
   const map = heatMap(series, { width: right, pointer, label, largest: 56 });
+  if (fits) setPixels(drawing.element, { width: left });
   pointer.views.push(drawing, map);
   return make("div", { class: name }, drawing.element, map.element);
 }
