@@ -10,6 +10,7 @@ from typing import Any, Generic, NamedTuple, Optional, TypeVar, Union, overload
 
 import torch
 
+from regard.data.annotation import Points
 from regard.data.annotations import Kinds
 from regard.data.batch import Batch, Padded, Row
 from regard.data.encoding import LENGTH_LIMIT, LineEncoder
@@ -198,6 +199,10 @@ class Predictor:
         values = source.annotations
         found = (kind.picture(values[kind.name]) for kind in self.annotations if values)
         return next((each for each in found if each is not None), None)
+
+    def points(self, line: Line) -> Points:
+        """The points in the plane that the words of a source line are, if they are points."""
+        return next(filter(None, (kind.points(line) for kind in self.annotations)), ())
 
     def read_targets(self, texts: Sequence[str], first: int = 1) -> list[Row]:
         """The rows of some targets, in full; what this model can never write is refused."""

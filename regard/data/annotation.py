@@ -19,6 +19,9 @@ Values = NDArray[Any]
 Words = Sequence[Sequence[int]]
 """The ids of each word of a line."""
 
+Points = tuple[tuple[float, float], ...]
+"""Points in the plane."""
+
 
 class Annotation(ABC):
     """A value, or several, for each piece of a source line.
@@ -60,6 +63,10 @@ class Annotation(ABC):
     def picture(self, values: Values) -> Optional[Picture]:
         """The picture that the values of the pieces are, if they are one."""
         return None
+
+    def points(self, line: Line) -> Points:
+        """The points in the plane that the words are, if they are points."""
+        return ()
 
     def check_pair(self, line: Line, target: Line, where: str) -> None:
         """Refuse what does not fit the target, where one is known."""

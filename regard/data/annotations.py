@@ -14,7 +14,7 @@ from typing import Optional
 import numpy as np
 
 from regard.data import pictures
-from regard.data.annotation import Annotation, Values, Words, whole
+from regard.data.annotation import Annotation, Points, Values, Words, whole
 from regard.data.line import Line
 from regard.data.links import source_words
 from regard.data.pictures import Picture
@@ -234,9 +234,14 @@ class Numbers(Annotation):
                     f"reads {self.width} for each word (model.numbers)."
                 )
 
+    def points(self, line: Line) -> Points:
+        if self.width != 2:
+            return ()
+        return tuple((x, y) for x, y in _numbers(line))
+
     def of_pieces(self, line: Line, words: Words) -> Values:
         """Each word must be one piece, as with the tokenizer kind 'number'."""
-        found = [list(map(float, word.split(","))) for word in line.text.split()]
+        found = _numbers(line)
         assert len(found) == sum(map(len, words))
         return np.array(found, np.float32).reshape(-1, self.width)
 
@@ -386,6 +391,11 @@ def load(line: Line, kinds: Kinds, folder: Path, where: str) -> Line:
 def join(words: Words) -> list[int]:
     """The ids of a line, from those of its words."""
     return list(chain.from_iterable(words))
+
+
+def _numbers(line: Line) -> list[list[float]]:
+    """Those of each word of a line that was checked."""
+    return [list(map(float, word.split(","))) for word in line.text.split()]
 
 
 def _is_number(text: str) -> bool:

@@ -13,6 +13,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from regard.data.annotation import Points
 from regard.data.batch import Batch, Padded, Row
 from regard.data.line import Line, Pair, Text
 from regard.data.pictures import Picture
@@ -73,6 +74,7 @@ class Look:
     source_values: Mapping[str, tuple[int, ...]]  # what the model found for each source token
     title: str  # the text as pages show it
     picture: Optional[Picture] = None  # if that is what the source is
+    points: Points = ()  # if that is what its words are
 
     @property
     def log_probability(self) -> float:
@@ -216,6 +218,7 @@ def look(
         },
         title=predictor.shown(line),
         picture=picture,
+        points=predictor.points(line),
     )
 
 

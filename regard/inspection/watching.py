@@ -21,6 +21,7 @@ SCRIPTS = (
     "map.js",
     "views.js",
     "picture.js",
+    "points.js",
     "charts.js",
     "watch.js",
 )

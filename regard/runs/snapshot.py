@@ -52,6 +52,7 @@ def snapshot(predictor: Predictor, pairs: Sequence[Pair], outputs: Sequence[str]
                 "output": output,
                 "attention": attention,
                 **({"picture": picture} if picture else {}),
+                **({"points": points} if (points := predictor.points(pair.source)) else {}),
             }
             for pair, output, attention, picture in zip(
                 pairs, outputs, found, pictures, strict=True

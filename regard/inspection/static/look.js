@@ -13,7 +13,7 @@ const PANELS = {
 };
 
 const state = {
-  chosen: { look: 0, panel: "attention", kind: "cross", view: "lines", unit: "words", method: "grow-diag", moment: null },
+  chosen: { look: 0, panel: "attention", kind: "cross", view: null, unit: "words", method: "grow-diag", moment: null },
   picked: new Map(),
   pointer: null,
   drawn: 0,
@@ -177,7 +177,7 @@ document.addEventListener("keydown", (event) => {
   state.pointer.show(null, null);
 });
 matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => state.render());
-if (isLong(payload.looks[0])) state.chosen.view = "text";
+if (isLong(payload.looks[0]) && !payload.looks[0].points.length) state.chosen.view = "text";
 if (!Object.keys(payload.looks[0].attention).length) state.chosen.panel = "tokens";
 const header = new Header();
 state.render();

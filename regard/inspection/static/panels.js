@@ -9,16 +9,30 @@ function note(text) {
   return named("p", text, { class: "note" });
 }
 
-/* Lines and map beside each other where there is room, otherwise below each other. */
+/* The widths of a view and of a map: beside each other where there is room, otherwise below each other. */
+function divide(width, columns) {
+  const left = Math.max(400, Math.round(0.42 * width));
+  const beside = width - left - 32;
+  const fits = beside >= 140 + 18 * columns;
+  return { fits, left: fits ? left : width, right: fits ? beside : width, name: fits ? "both fits" : "both" };
+}
+
 function linesAndMap(series, linked, links, titles, width, pointer, label) {
-  const [{ grid }] = series;
-  const beside = width - Math.max(400, Math.round(0.42 * width)) - 32;
-  const fits = beside >= 140 + 18 * grid.columns;
+  const { fits, right, name } = divide(width, series[0].grid.columns);
   const lines = linesView(linked, titles, pointer);
-  const map = heatMap(series, { width: fits ? beside : width, links, pointer, label, largest: 72 });
+  const map = heatMap(series, { width: right, links, pointer, label, largest: 72 });
   pointer.views.push(lines, map);
   if (fits) setPixels(lines.element, { paddingTop: Math.max(0, map.top - HEADING) }); /* rows at the same height */
-  return make("div", { class: fits ? "both fits" : "both" }, lines.element, map.element);
+  return make("div", { class: name }, lines.element, map.element);
+}
+
+function pointsAndMap(series, points, width, pointer, label) {
+  const { fits, left, right, name } = divide(width, series[0].grid.columns);
+  const drawing = pointsView(series, points, left, pointer);
+  const map = heatMap(series, { width: right, pointer, label, largest: 56 });
+  if (fits) setPixels(drawing.element, { width: left });
+  pointer.views.push(drawing, map);
+  return make("div", { class: name }, drawing.element, map.element);
 }
 
 /* Kinds between words; what others attend to, such as the slots of a memory, has numbers, so that there
@@ -57,9 +71,15 @@ function picturePanel(state, look, weights, tools) {
 }
 
 /* By kind of attention, the views that show it; the first is that on which the page opens. */
-function viewsOf({ kind, axes }) {
+function viewsOf({ kind, axes }, points) {
+  if (points.length && kind === "cross") return [["points", "points and map"], ["lines", "lines and map"], ["text", "text"]];
   if (BETWEEN_WORDS.includes(kind)) return [["lines", "lines and map"], ["text", "text"]];
   return axes[0] === "sentences" && axes[1] === "source" ? [["lines", "sentences"], ["map", "map"]] : [["lines", "map"]];
+}
+
+function hintOf(kind, view) {
+  if (view === "points and map") return "Point at a written index to see the weight of each point at that step; click to pin it.";
+  return BETWEEN_WORDS.includes(kind) ? POINT_AT_WORDS : POINT;
 }
 
 function attentionPanel(state, look, found) {
@@ -71,17 +91,18 @@ function attentionPanel(state, look, found) {
   tools.append(state.choice("attention", "kind", kinds.map((each) => [each, look.attention[each].titles[0]])));
   if (look.picture && kind === "cross") return picturePanel(state, look, weights, tools);
   const single = isSingle(weights);
-  const views = [...viewsOf(packed), ...(single ? [] : [["heads", "all heads"]])];
+  const views = [...viewsOf(packed, look.points), ...(single ? [] : [["heads", "all heads"]])];
   const [, view] = views.find(([name]) => name === state.chosen.view) || views[0];
   const divided = packed.sides.some((side) => side.words.length < side.pieces.length);
   if (views.length > 1) tools.append(state.choice("view", "view", views, views.find((each) => each[1] === view)[0]));
   if (divided || (payload.editable && BETWEEN_WORDS.includes(kind))) tools.append(state.choice("unit", "unit", [["words", "words"], ["pieces", "pieces"]]));
-  if (kind === "cross") tools.append(...momentChoice(state, look));
-  const sides = kind === "cross" && state.moment(look) === "reading" ? [look.sides.read, packed.sides[1]] : packed.sides;
+  const moves = kind === "cross" && view !== "points and map"; /* points are shown as they are written */
+  if (moves) tools.append(...momentChoice(state, look));
+  const sides = moves && state.moment(look) === "reading" ? [look.sides.read, packed.sides[1]] : packed.sides;
   const gridOf = (values) => gridBetween(values, sides, unit);
   if (view === "all heads") return [tools, ...allHeads(state, weights, heads, gridOf)];
   const series = seriesOf(weights, heads, gridOf);
-  const readout = readoutLine(views[0][1] === "lines and map" ? POINT_AT_WORDS : POINT);
+  const readout = readoutLine(hintOf(kind, view));
   const pointer = state.point(describeWeights(readout, series, VERBS[kind]));
   const label = `${packed.titles[0]}, ${series.map((each) => each.name).join(", ")}. Arrow keys move through the cells.`;
   const titles = packed.titles.slice(1);
@@ -89,6 +110,7 @@ function attentionPanel(state, look, found) {
     map: () => mapPart(series, packed.along, state.width(), pointer, label),
     sentences: () => documentPart(series, look, found, pointer),
     text: () => textPart(series, !BETWEEN_SIDES.includes(kind), titles, pointer),
+    "points and map": () => pointsAndMap(series, look.points, state.width(), pointer, label),
     "lines and map": () => linesAndMap(series, series, [], titles, state.width(), pointer, label),
   };
   const picker = single ? "" : headPicker(weights, heads, state.render);

@@ -226,7 +226,7 @@ async function gridsOf(kind) {
 let drawnAttention = 0;
 
 /* Every kind of attention that was kept. A newer call replaces one that still waits. */
-async function showAttention({ attention, picture }) {
+async function showAttention({ attention, picture, points }) {
   const mine = (drawnAttention += 1);
   const grids = await Promise.all(attention.map(gridsOf));
   if (mine !== drawnAttention) return;
@@ -236,6 +236,7 @@ async function showAttention({ attention, picture }) {
   const over = attention.findIndex((kind) => kind.axes[1] === "sentences");
   const parts = attention.flatMap((kind, index) => {
     if (picture && kind.kind === "cross") return [pictures(kind, grids[index][0], picture)];
+    if (points && kind.kind === "cross") return grids[index].flatMap((grid, layer) => pointsAndMap(kind, grid, layer, points));
     if (kind.kind === "sentences-source") return [sentenceTexts(kind, grids[index][0], over < 0 ? null : grids[over][0].values)];
     return grids[index].map((grid, layer) => mapOf(kind, grid, layer));
   });
@@ -260,6 +261,13 @@ function pictures(kind, grid, picture) {
   return view.element;
 }
 
+function pointsAndMap(kind, grid, layer, points) {
+  const pointer = pointerOf(kind, grid);
+  const view = pointsView(seriesFrom(grid), points, roomOf(), pointer);
+  pointer.views.push(view);
+  return [view.element, mapOf(kind, grid, layer, pointer)];
+}
+
 function sentenceTexts(kind, grid, over) {
   const pointer = pointerOf(kind, grid);
   const view = documentView(seriesFrom(grid), over, pointer);
@@ -272,13 +280,12 @@ function roomOf() {
 }
 
 /* The mean of the heads of a layer. */
-function mapOf(kind, grid, layer) {
+function mapOf(kind, grid, layer, pointer = pointerOf(kind, grid)) {
   const smallest = BETWEEN_TEXT.includes(kind.kind) ? NARROWEST : SLOT;
   const names = Math.min(0.28 * roomOf(), widest(grid.rowNames, 13));
   const beside = Math.max(1, Math.min(kind.layers, Math.floor(roomOf() / (18 * grid.columns + names + 60))));
   const width = Math.floor(roomOf() / beside) - (beside > 1 ? 40 : 0);
   const heading = kind.layers > 1 ? `${kind.titles[0]}, layer ${layer + 1}` : kind.titles[0];
-  const pointer = pointerOf(kind, grid);
   const map = heatMap(seriesFrom(grid), { width, smallest, largest: 34, label: `${heading}. Arrow keys move through the cells.`, pointer });
   pointer.views.push(map);
   return make("div", {}, named("h3", heading), map.element, named("p", axesOf(kind.along), { class: "note" }));
