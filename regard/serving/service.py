@@ -181,7 +181,9 @@ class Service:
     def _code(self, given: str) -> str:
         found = self._spelling.get(code_of(given).lower())
         if found is None:
-            raise RefusedError(HTTPStatus.BAD_REQUEST, f"{shortened(given.lower())} is not supported")
+            raise RefusedError(
+                HTTPStatus.BAD_REQUEST, f"{shortened(given.lower())} is not supported"
+            )
         return found
 
     async def translate(self, request: Request) -> dict[str, Any]:
