@@ -24,7 +24,7 @@ from typing import Any, Union
 
 import regard
 from benchmarks.variants import Budget, Task, measure, report
-from regard.metrics.paired import paired_bootstrap
+from regard.metrics.paired import System, paired_bootstrap
 from regard.metrics.table import DEFAULT, METRICS
 
 CORPORA = ("geo880", "atis")
@@ -131,7 +131,8 @@ def compare(task: Task, outputs: dict[str, list[list[str]]]) -> dict[str, Any]:
     if len(outputs) > 1:
         seeds = min(map(len, outputs.values()))
         joined = [
-            (name, [o for each in found[:seeds] for o in each]) for name, found in outputs.items()
+            System(name, [o for each in found[:seeds] for o in each])
+            for name, found in outputs.items()
         ]
         sources, references = ([pair[side] for pair in test] * seeds for side in (0, 1))
         for each in paired_bootstrap(joined, sources, references, [METRICS["exact"](DEFAULT)]):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Literal, Optional, Protocol
@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from regard.data.line import Line, Sides, Text
 from regard.errors import UsageError
+from regard.messages import counted
 from regard.metrics.base import Metric
 from regard.predict import (
     EMPTY,
@@ -107,6 +108,8 @@ class Translator(Protocol):
         count: Count = uncounted,
     ) -> Iterator[Prediction]: ...
 
+    def report_truncated(self, say: Callable[[str], None]) -> None: ...
+
 
 class JudgedPredictor:
     """A predictor whose n-best lists are reranked by judges, one model after the other."""
@@ -155,6 +158,14 @@ class JudgedPredictor:
         return [
             Judged(some, part) if some else empty for some, part in zip(found, parts, strict=True)
         ]
+
+    def report_truncated(self, say: Callable[[str], None]) -> None:
+        """Say how many lines were truncated, and which judges did not read all of some lines."""
+        self.predictor.report_truncated(say)
+        for reads, predictor in ((each.reads, each.predictor) for each in self.judges):
+            if predictor.truncated:  # once for each candidate
+                pieces = counted(predictor.length_limit, "piece")
+                say(f"The {reads} judge truncated some long lines to {pieces}.")
 
 
 @dataclass(frozen=True)

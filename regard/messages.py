@@ -6,6 +6,9 @@ import difflib
 import math
 from collections.abc import Iterable
 
+INDICES = "none (indices)"
+"""The target vocabulary of a model that writes indices."""
+
 
 def unknown(kind: str, name: str, known: Iterable[str], full_name: str = "") -> str:
     """Say that a name does not exist, and suggest the nearest one, or else list all of them.

@@ -345,6 +345,21 @@ WRONG: dict[str, tuple[list[str], str]] = {
         ["translate", "ABLE", "--sample", "--length-penalty", "0"],
         "--length-penalty has no effect",
     ),
+    "a greedy translation with a penalty": (
+        ["translate", "ABLE", "--beam", "1", "--length-penalty", "0"],
+        "--length-penalty has no effect with greedy search, a beam of 1; remove it.",
+    ),
+    "a greedy evaluation with a penalty": (
+        ["evaluate", "ABLE", "--beam", "1", "--length-penalty", "0"],
+        "--length-penalty has no effect with greedy search, a beam of 1; remove it.",
+    ),
+    "greedy distillation with a penalty": (
+        [
+            *("distill", "ABLE", "--source", "S", "--output", "out"),
+            *("--beam", "1", "--length-penalty", "0"),
+        ],
+        "--length-penalty has no effect with greedy search, a beam of 1; remove it.",
+    ),
     "heads without alignments": (
         ["translate", "ABLE", "--attention-heads", "1.1"],
         "--attention-heads has no effect without --alignments; remove it.",

@@ -92,6 +92,19 @@ def test_stopped_and_continued_gives_the_same_bytes(
     assert left(tmp_path) == []
 
 
+def test_lines_that_were_truncated_before_the_work_was_stopped_are_reported(
+    teacher: Path, tmp_path: Path
+) -> None:
+    lines = some_lines(60, seed=4)
+    lines[2] = lines[40] = "ant " * 1001
+    data = regard.Parallel(write_lines(tmp_path / "source", lines))
+    out, notes = tmp_path / "out", list[str]()
+    with pytest.raises(Crash):
+        regard.distill(teacher, data, output=out, count=stop_at(32))
+    regard.distill(teacher, data, output=out, say=notes.append)
+    assert notes == ["Truncated 2 long lines to 1,000 pieces."]
+
+
 def test_what_was_begun_otherwise_is_not_continued(
     teacher: Path, source: Path, tmp_path: Path
 ) -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import math
+import re
 from pathlib import Path
 
 import pytest
@@ -181,6 +183,18 @@ def test_settings_that_do_not_fit_are_refused(
     data = regard.Parallel(folder / "train.source", folder / "train.target")
     with pytest.raises(regard.UsageError, match=said):
         regard.train(recipe, data, run=folder / "refused", settings=settings, quiet=True)
+
+
+def test_there_is_no_target_vocabulary(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    said = re.compile(r"^vocabulary +source 5, target none \(indices\) *$", re.MULTILINE)
+    assert main(["info", str(folder / "run")]) == 0
+    assert said.search(capsys.readouterr().out)
+    assert main(["info", str(folder / "run"), "--json"]) == 0
+    sizes = json.loads(capsys.readouterr().out)["vocabulary"]
+    assert sizes == {"source": 5, "target": None}
+    settings = [f"--set={each}" for each in TINY]
+    assert main(["plan", "pointer", "--pairs=1k", "--device=h100", *settings]) == 0
+    assert said.search(capsys.readouterr().out)
 
 
 def test_the_corpus_verb_takes_sizes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

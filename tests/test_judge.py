@@ -154,6 +154,10 @@ def test_tuned_judges_are_kept_with_the_run(
     rows = regard.compare([moved / "weak", moved / "weak"], judges=["tuned"])
     assert rows[1].value == pytest.approx(kept["value"])
     assert rows[1].name.endswith("with judges")
+    judges = found.scores[0].signature.partition("|judges:")[2]
+    assert [row.signature.partition("|judges:")[2] for row in rows] == ["", judges] * (
+        len(rows) // 2
+    )
     shutil.rmtree(moved / "channel")
     shutil.copytree(folder / "weak", moved / "channel")
     with pytest.raises(UsageError, match="has changed"):
@@ -229,6 +233,20 @@ def test_lines_and_draws_of_judged_candidates_count_on_in_later_windows(folder: 
     ]
     assert found[:4] == found[4:]
     assert found[0] != found[1]
+
+
+def test_lines_that_a_judge_truncates_are_reported(folder: Path, tmp_path: Path) -> None:
+    long = write_lines(tmp_path / "long", ["ant " * 1001, "bee"])
+    notes: list[str] = []
+    judges = [f"channel={folder / 'channel'}:1", f"language={folder / 'language'}:1"]
+    regard.compare(
+        *([folder / "weak", folder / "weak"], regard.Parallel(long, long)),
+        search=Beam(beam=2, max_length_ratio=0.01),
+        judges=judges,
+        say=notes.append,
+    )
+    own, channel = "Truncated 1 long line to 1,000 pieces.", "The channel judge truncated some long"
+    assert notes == [own, own, f"{channel} lines to 1,000 pieces."]
 
 
 def test_an_empty_line_is_not_judged(folder: Path) -> None:

@@ -11,7 +11,10 @@ from toy import some_lines, write_lines
 
 import regard
 from regard.cli import main
+from regard.config import override
 from regard.errors import UsageError
+from regard.recipes import find_recipe
+from regard.recipes.config import Budget
 from regard.runs.folder import Run
 
 SMALL = [
@@ -224,6 +227,38 @@ def test_settings_that_do_not_fit_are_refused(folder: Path, tmp_path: Path) -> N
     ):
         with pytest.raises(regard.UsageError, match=sentence):
             regard.train(recipe, files, run=tmp_path / "x", settings=[setting], quiet=True)
+
+
+@pytest.mark.parametrize(
+    ("recipe", "target", "setting", "sentence"),
+    [
+        ("tagger_rnn", "tags", "search.beam=8", "search.beam has no effect with a model that"),
+        ("tagger_rnn", "tags", "tokenizer.marker=|", "tokenizer.marker has no effect with a model"),
+        ("tiny", "text", "tokenizer.marker=|", "reads no sentences; remove it."),
+    ],
+)
+def test_settings_that_the_model_ignores_are_refused_when_a_run_is_started(
+    recipe: str, target: str, setting: str, sentence: str, folder: Path, tmp_path: Path
+) -> None:
+    data = regard.Parallel(folder / "test.text", folder / f"test.{target}")
+    with pytest.raises(UsageError, match=sentence):
+        regard.train(recipe, data, run=tmp_path / "run", settings=[setting], quiet=True)
+    assert not (tmp_path / "run").exists()
+
+
+def test_runs_that_were_started_with_such_settings_are_resumed(
+    folder: Path, tmp_path: Path
+) -> None:
+    data = regard.Parallel(folder / "train.text", folder / "train.tags")
+    settings = [*TAGGER, "search.beam=8", "tokenizer.marker=|"]
+    earlier = override(find_recipe("tagger_rnn"), settings).changed(budget=Budget(steps=2))
+    path = regard.train(earlier, data, run=tmp_path / "run", quiet=True).path
+    regard.train("tagger_rnn", data, run=path, steps=2, settings=settings, quiet=True)
+    assert Run.open(path).config.search.beam == 8
+    regard.train(run=path, more=True, steps=1, quiet=True)
+    new = tmp_path / "new"
+    regard.train(data=data, run=new, start=path, steps=1, settings=SMALL[2:3], quiet=True)
+    assert Run.open(new).config.tokenizer.marker == "|"
 
 
 def test_a_line_that_is_too_long_is_not_tagged_in_part(folder: Path) -> None:

@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Any, Optional
+
+from regard.messages import INDICES
 
 UNFOLDED = 10_000
 """Columns for files and pipes, where a value stays in its line: `regard info RUN | grep model`."""
@@ -22,7 +24,7 @@ def print_facts(facts: Mapping[str, Any]) -> None:
             "languages": " to ".join(each or "?" for each in languages.values()) or None,
             **({"directions": ", ".join(facts["directions"])} if facts["directions"] else {}),
             "parameters": facts.get("parameters"),
-            "vocabulary": facts.get("vocabulary"),
+            "vocabulary": _vocabulary(facts),
             "pairs": facts["pairs"],
             **started,
             **(_trained(facts) if facts["origin"] is None else {"this is": facts["origin"]}),
@@ -31,6 +33,13 @@ def print_facts(facts: Mapping[str, Any]) -> None:
     for section, values in facts["config"].items():
         print()
         print_rows({name: _setting(value) for name, value in _leaves(values, f"{section}.")})
+
+
+def _vocabulary(facts: Mapping[str, Any]) -> Optional[dict[str, Any]]:
+    sizes: Optional[dict[str, Any]] = facts.get("vocabulary")
+    if sizes is None or sizes["target"] is not None:
+        return sizes
+    return {**sizes, "target": INDICES}
 
 
 def _started(facts: Mapping[str, Any]) -> dict[str, Any]:

@@ -163,7 +163,7 @@ def translate(
         predicted = translator.predict(lines, prefixes, 1 if typing else WINDOW, count)
         written = _write_each(zip(predicted, again, strict=False), best, write)
         align_for(experiment, predictor, written, attention_heads, output_alignments, say)
-    predictor.report_truncated(say)
+    translator.report_truncated(say)
 
 
 def _prefixes(file: Optional[Path]) -> Optional[Iterable[str]]:

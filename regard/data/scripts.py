@@ -36,6 +36,7 @@ _RANGES = {
     "Han": "\u3005\u3007\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff",
 }
 _LETTERS = {name: re.compile(f"[{ranges}]") for name, ranges in _RANGES.items()}
+_DENSE = re.compile(f"[{''.join(_RANGES[name] for name in ('Hangul', 'Kana', 'Han'))}]")
 _OTHER = re.compile(f"[{''.join(ranges for name, ranges in _RANGES.items() if name != 'Latin')}]")
 
 
@@ -49,6 +50,12 @@ def scripts_of(texts: Iterable[str]) -> Counter[str]:
                 if name != "Latin" and (found := len(pattern.findall(text))):
                     counts[name] += found
     return +counts
+
+
+def letters_of(text: str) -> int:
+    """How many letters a text has: one that stands for a syllable or a word counts as three."""
+    letters = sum(map(str.isalpha, text))
+    return letters if text.isascii() else letters + 2 * len(_DENSE.findall(text))
 
 
 class Foreign:

@@ -8,7 +8,7 @@ from typing import Optional
 
 from regard.data.damage import words_of
 from regard.data.detection import detector_of_all
-from regard.data.scripts import Foreign, scripts_of
+from regard.data.scripts import Foreign, letters_of, scripts_of
 
 _USUAL_SCRIPT = 0.02
 _FEWEST_FOREIGN_LETTERS = 6
@@ -37,7 +37,7 @@ class Tongue:
         usual = [name for name, count in scripts.items() if count > _USUAL_SCRIPT * total]
         self._foreign = Foreign(usual or ["Latin"])
         self._detector = detector_of_all()
-        asked = [line for line in lines if _letters(line) >= _FEWEST_LETTERS]
+        asked = [line for line in lines if letters_of(line) >= _FEWEST_LETTERS]
         asked = asked[:: -(-len(asked) // _ASKED) or 1]
         labels = [self._detector.rank(line)[0][0] for line in asked]
         self.found = _majority(labels)
@@ -64,7 +64,7 @@ class Tongue:
     def another_language(self, text: str, words: Sequence[str], other: Tongue) -> Optional[str]:
         """Which one the line is in, if it is in another; `other` is the other side's."""
         familiar = self.familiarity(words)
-        if familiar >= _FAMILIAR or _letters(text) < _FEWEST_LETTERS or self.language is None:
+        if familiar >= _FAMILIAR or letters_of(text) < _FEWEST_LETTERS or self.language is None:
             return None
         if other is not self and len(words) > 3 and other.familiarity(words) > familiar + _MARGIN:
             return other.language

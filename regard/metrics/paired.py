@@ -4,12 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Optional
+from typing import NamedTuple, Optional
 
 from regard.metrics.base import Metric
 from regard.metrics.bootstrap import half_width, p_value, resample
 
 MIN_RESAMPLES = 100
+
+
+class System(NamedTuple):
+    """What is compared; `notes` are added to the signatures of its scores."""
+
+    name: str
+    outputs: Sequence[str]
+    notes: str = ""
 
 
 @dataclass(frozen=True)
@@ -25,7 +33,7 @@ class Comparison:
 
 
 def paired_bootstrap(
-    systems: Sequence[tuple[str, Sequence[str]]],
+    systems: Sequence[System],
     sources: Sequence[str],
     references: Sequence[str],
     metrics: Sequence[Metric],
@@ -40,24 +48,24 @@ def paired_bootstrap(
 
 def _compare(
     metric: Metric,
-    systems: Sequence[tuple[str, Sequence[str]]],
+    systems: Sequence[System],
     sources: Sequence[str],
     references: Sequence[str],
 ) -> list[Comparison]:
     resamples = max(metric.resamples, MIN_RESAMPLES)
-    found = [metric.statistics(sources, outputs, references) for _, outputs in systems]
+    found = [metric.statistics(sources, each.outputs, references) for each in systems]
     values = [metric.from_statistics(each.sum(axis=0)) for each in found]
     drawn = [resample(metric.from_statistics, each, resamples) for each in found]
     return [
         Comparison(
-            name=name,
+            name=system.name,
             metric=metric.label,
             value=values[number],
             margin=half_width(drawn[number]),
             p_value=p_value(drawn[0], drawn[number], values[number] - values[0])
             if number
             else None,
-            signature=metric.signature(resamples),
+            signature=metric.signature(resamples) + system.notes,
         )
-        for number, (name, _) in enumerate(systems)
+        for number, system in enumerate(systems)
     ]

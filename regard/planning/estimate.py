@@ -83,7 +83,7 @@ class Estimate:
 
     model: str
     parameters: int
-    vocabulary: tuple[int, int]
+    vocabulary: tuple[int, Optional[int]]  # none is needed to write indices
     device: str
     count: int
     precision: str

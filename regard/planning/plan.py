@@ -78,7 +78,7 @@ def plan(
     estimate = Estimate(
         config.model.kind,
         work.parameters,
-        workload.sizes,
+        (workload.sizes[0], None if config.writes == "indices" else workload.sizes[1]),
         device,
         count,
         config.training.precision,

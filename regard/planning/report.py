@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from regard.messages import counted
+from regard.messages import INDICES, counted
 from regard.planning.estimate import Estimate
 
 MB, GB = 1e6, 1e9
@@ -21,7 +21,7 @@ def facts_of(estimate: Estimate) -> dict[str, str]:
     }
     shown = {
         "model": f"{estimate.model} of {counted(estimate.parameters, 'parameter')}",
-        "vocabulary": f"source {source:,}, target {target:,}",
+        "vocabulary": f"source {source:,}, target {INDICES if target is None else f'{target:,}'}",
         "device": f"{estimate.count} x {estimate.device}, {_bytes(estimate.capacity)} each",
         "precision": estimate.precision,
         "memory per device": ", ".join(f"{name} {_bytes(each)}" for name, each in parts.items()),

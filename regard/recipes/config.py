@@ -7,7 +7,7 @@ from typing import Optional
 from pydantic import Field, model_validator
 
 from regard.config import Settings
-from regard.data.annotations import Kinds, Numbers
+from regard.data.annotations import Kinds, Numbers, SentenceIndex
 from regard.data.corpus import Pairs
 from regard.data.encoding import LENGTH_LIMIT
 from regard.data.parallel import Parallel
@@ -187,6 +187,11 @@ class Config(Settings):
     def reads_text(self) -> bool:
         """False for a model that reads numbers or a picture."""
         return not any(kind.replaces_ids for kind in self.annotations)
+
+    @property
+    def reads_sentences(self) -> bool:
+        """Whether a line is divided into sentences, by `tokenizer.marker`."""
+        return any(isinstance(kind, SentenceIndex) for kind in self.annotations)
 
     def pairs_of(self, data: Parallel, part: str = "") -> Pairs:
         """The pairs that a run of this config reads; `part` is the prefix of their options."""

@@ -65,8 +65,7 @@ def augment(
         return f"{written}\t{line.text.replace(chr(9), ' ').strip()}"
 
     lines = (Line(each) for each in read_plain(text))
-    translate_resumably(predictor, lines, Path(output), identity, pair, count)
-    predictor.report_truncated(say)
+    translate_resumably(predictor, lines, Path(output), identity, pair, say, count)
 
 
 def _check(path: Path) -> str:

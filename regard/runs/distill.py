@@ -62,9 +62,10 @@ def distill(
     predictor = load_predictor(run, search, workers=worker_count(workers), tags=tags, say=say)
     identity = {**identity_of(run, predictor, say), "source": digest}
     translate_resumably(
-        predictor, _lines(data, run.config.annotations), Path(output), identity, _translation, count
+        *(predictor, _lines(data, run.config.annotations), Path(output), identity, _translation),
+        say,
+        count,
     )
-    predictor.report_truncated(say)
     return None if data.target is None else _score(run, data, Path(output))
 
 
@@ -85,17 +86,22 @@ def translate_resumably(
     output: Path,
     identity: Mapping[str, Any],
     written: Callable[[Line, str], str],
+    say: Say,
     count: Count,
 ) -> None:
     """Write what `written` makes of each line and its translation. Each chunk is translated by
-    itself, with the same batches wherever the work was stopped."""
+    itself, with the same batches wherever the work was stopped. Say how many lines were truncated,
+    before it was stopped or since."""
 
     def work(chunk: Sequence[tuple[int, Line]]) -> Iterable[str]:
         some = [line for _, line in chunk]
         found = predictor.predict(some, first=chunk[0][0])
         return (written(*both) for both in zip(some, (each.text for each in found), strict=True))
 
-    write_resumably(output, identity, enumerate(lines), work, count)
+    predictor.truncated = write_resumably(
+        output, identity, enumerate(lines), work, count, lambda: predictor.truncated
+    )
+    predictor.report_truncated(say)
 
 
 def _translation(line: Line, translation: str) -> str:

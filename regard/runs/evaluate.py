@@ -13,7 +13,7 @@ from regard.data.parallel import Parallel, PathLike, check_parallel
 from regard.errors import UsageError
 from regard.messages import unknown
 from regard.metrics.base import Score
-from regard.metrics.paired import Comparison, paired_bootstrap
+from regard.metrics.paired import Comparison, System, paired_bootstrap
 from regard.metrics.perplexity import piece_perplexity, word_perplexity
 from regard.metrics.table import metrics_for
 from regard.metrics.text import TextMetrics
@@ -96,21 +96,26 @@ def evaluate(
     translator = with_judges(experiment, predictor, judges, say=say)
     with counting("translating", len(given.pairs)) as count:
         outputs = [each.text for each in translator.predict(given.sources, count=count)]
-    predictor.report_truncated(say)
+    translator.report_truncated(say)
     writes = experiment.config.writes
     of_target = metrics_of(experiment, metrics, data)
     table = metrics_for(writes, of_target, given.references, experiment.config.metric)
     texts = [line.text for line in given.sources]
     scores = [each.score(texts, outputs, given.references, *given.others) for each in table]
     scores += _by_direction(given, outputs, experiment.config, metrics)
-    notes = [experiment.config.model.signature, f"runs:{1 + len(ensemble)}" if ensemble else ""]
-    if judges:
-        notes.append(Asked.of(experiment, judges).signature)
-    for note in filter(None, notes):
-        scores = [replace(each, signature=f"{each.signature}|{note}") for each in scores]
+    notes = _notes(experiment, judges, ensemble)
+    scores = [replace(each, signature=each.signature + notes) for each in scores]
     if writes == "text":
         scores.append(piece_perplexity(_scored(predictor, given.sides)))
     return Evaluation(tuple(scores), tuple(given.by_line(outputs, "")))
+
+
+def _notes(run: Run, judges: Sequence[str], ensemble: Sequence[PathLike]) -> str:
+    """What the signatures of a run's scores say besides the metric."""
+    notes = [run.config.model.signature, f"runs:{1 + len(ensemble)}" if ensemble else ""]
+    if judges:
+        notes.append(Asked.of(run, judges).signature)
+    return "".join(f"|{note}" for note in notes if note)
 
 
 def _by_direction(
@@ -180,14 +185,8 @@ def compare(
     if any(given.untagged != sets[0].untagged for given in sets):
         raise UsageError("These runs have different validation data: give --source and --target.")
     systems = [
-        (
-            _system(path, judges, ensemble) if number else str(path),
-            _translate(
-                *(each, given, search, judges if number else ()),
-                ensemble if number else (),
-                processes,
-                say,
-            ),
+        _system(
+            path, each, given, search, (judges, ensemble) if number else ((), ()), processes, say
         )
         for number, (path, each, given) in enumerate(zip(runs, experiments, sets, strict=True))
     ]
@@ -197,28 +196,26 @@ def compare(
     return paired_bootstrap(systems, texts, sets[0].references, table)
 
 
-def _system(path: PathLike, judges: Sequence[str], ensemble: Sequence[PathLike]) -> str:
-    """The name of a run that is not the baseline, and what translates with it."""
-    others = " with ".join(["", *map(str, ensemble)])
-    return f"{path}{others}{' with judges' if judges else ''}"
-
-
-def _translate(
+def _system(
+    path: PathLike,
     run: Run,
     given: TestSet,
     search: Optional[Search],
-    judges: Sequence[str],
-    ensemble: Sequence[PathLike],
+    helpers: tuple[Sequence[str], Sequence[PathLike]],
     processes: int,
     say: Callable[[str], None],
-) -> list[str]:
+) -> System:
+    """What a run writes with the help of its judges and the other runs of an ensemble."""
+    judges, ensemble = helpers
     search = judged_search(run, search, judges)
     predictor = load_predictor(run, search, workers=processes, ensemble=ensemble, say=say)
     translator = with_judges(run, predictor, judges, say=say)
     with counting(f"translating with {run.path}", len(given.pairs)) as count:
         outputs = [each.text for each in translator.predict(given.sources, count=count)]
-    predictor.report_truncated(say)
-    return outputs
+    translator.report_truncated(say)
+    others = " with ".join(["", *map(str, ensemble)])
+    name = f"{path}{others}{' with judges' if judges else ''}"
+    return System(name, outputs, _notes(run, judges, ensemble))
 
 
 def score(

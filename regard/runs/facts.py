@@ -52,5 +52,6 @@ def _sizes(run: Run) -> dict[str, Any]:
         return {}
     sides = run.tokenizers()
     parameters = sum(tensor.numel() for tensor in collect(build_model(run, sides)).values())
-    vocabulary = {"source": sides.source.size, "target": sides.target.size}
+    written = None if run.config.writes == "indices" else sides.target.size
+    vocabulary = {"source": sides.source.size, "target": written}
     return {"parameters": parameters, "vocabulary": vocabulary}

@@ -237,7 +237,9 @@ def tune_judges(
     config, plain = experiment.config, TextMetrics(bootstrap=0)
     metric = metrics_for(config.writes, plain, given.references, config.metric)[0]
     texts = [line.text for line in given.sources]
-    found = tune(panel.judge(given.sources), texts, given.references, metric, none, trials, seed)
+    judged = panel.judge(given.sources)
+    panel.report_truncated(say)
+    found = tune(judged, texts, given.references, metric, none, trials, seed)
     _store(experiment, asked, found, beam, f"{metric.label} [{metric.signature(0)}]")
     return found
 

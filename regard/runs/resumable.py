@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from itertools import islice
 from pathlib import Path
 from typing import Any, TypeVar
@@ -26,6 +26,7 @@ class _Progress:
 
     lines: int = 0
     size: int = 0  # in bytes
+    truncated: int = 0  # lines of the input
 
 
 def write_resumably(
@@ -34,19 +35,22 @@ def write_resumably(
     items: Iterable[Item],
     work: Callable[[Sequence[Item]], Iterable[str]],
     count: Count = uncounted,
-) -> None:
+    truncated: Callable[[], int] = lambda: 0,
+) -> int:
     """Write the line that `work` makes of each item, in order, to a file that appears when
     complete.
 
     `work` gets the items in chunks that are always the same, so that the result does not depend on
     where it was stopped. `identity` is everything the result depends on: a partial file with
-    another one is refused. `count` is told how many more lines are done.
+    another one is refused. `count` is told how many more lines are done. `truncated` says how many
+    lines of the input were truncated in this process; returned is how many were in all.
     """
     output = destination(output)
     partial = output.with_name(f"{output.name}.partial")
     record = output.with_name(f"{output.name}.partial.json")
     with locked(partial, f"Another process is writing {partial}: wait for it.") as stream:
         progress = _begin(record, partial, dict(identity))
+        before = progress.truncated
         stream.truncate(progress.size)
         stream.seek(progress.size)
         count(progress.lines)
@@ -56,26 +60,32 @@ def write_resumably(
             stream.write("".join(lines).encode("utf-8", errors="replace"))
             stream.flush()
             os.fsync(stream.fileno())
-            progress = _Progress(progress.lines + len(lines), stream.tell())
-            write_json(record, {**identity, "lines": progress.lines, "size": progress.size})
+            done = progress.lines + len(lines)
+            progress = _Progress(done, stream.tell(), before + truncated())
+            write_json(record, {**identity, **asdict(progress)})
             count(len(lines))
         os.replace(partial, output)
     record.unlink()
     sync_folder(output.parent)
+    return progress.truncated
 
 
 def _begin(record: Path, partial: Path, identity: dict[str, Any]) -> _Progress:
     """What has been done already, if it was done with the same identity."""
     if not record.exists() or not partial.stat().st_size:  # also after a kill at the very end
-        write_json(record, {**identity, "lines": 0, "size": 0})
+        write_json(record, {**identity, **asdict(_Progress())})
         return _Progress()
     found = read_json(record)
     lines, size = found.pop("lines", None), found.pop("size", None)
+    truncated = found.pop("truncated", 0)  # earlier versions did not keep it
     if found != json.loads(json.dumps(identity)):
         raise UsageError(
             f"{partial} was started with a different model, text or settings: give the same "
             "ones to continue, or delete it to start again."
         )
-    if not (isinstance(lines, int) and isinstance(size, int)) or partial.stat().st_size < size:
+    if (
+        not all(isinstance(each, int) for each in (lines, size, truncated))
+        or partial.stat().st_size < size
+    ):
         raise UsageError(f"{partial} is corrupt: delete it to start again.")
-    return _Progress(lines, size)
+    return _Progress(lines, size, truncated)

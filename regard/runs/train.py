@@ -16,6 +16,7 @@ from regard.data.tokenizers import Tokenizers
 from regard.drawing.curves import save_curves
 from regard.errors import Interrupted, RegardError, UsageError
 from regard.messages import counted
+from regard.metrics.table import WRITTEN
 from regard.models.base import Model
 from regard.nn.fast.allocator import return_freed_memory
 from regard.processes.devices import on_device
@@ -224,8 +225,24 @@ def _config(
     else:
         assert recipe is not None
         config = override(find_recipe(recipe), settings)
+    if not Run.exists(path):  # existing ones may have been started with any settings
+        _refuse_ignored(config, settings)
     check_count(config.training.processes or 1, "training.processes")
     return config if budget is None else config.changed(budget=budget)
+
+
+def _refuse_ignored(config: Config, settings: Sequence[str]) -> None:
+    """Refuse settings that were asked for, but have no effect with this model."""
+    asked = {setting.partition("=")[0].strip() for setting in settings}
+    if "tokenizer.marker" in asked and not config.reads_sentences:
+        raise UsageError(
+            "tokenizer.marker has no effect with a model that reads no sentences; remove it."
+        )
+    if "search.beam" in asked and config.search.beam > 1 and config.writes in ("tags", "label"):
+        written = WRITTEN[config.writes]
+        raise UsageError(
+            f"search.beam has no effect with a model that writes {written}; remove it."
+        )
 
 
 def _tagged(config: Optional[Config], data: Optional[Parallel]) -> Optional[Config]:

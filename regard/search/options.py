@@ -35,6 +35,8 @@ class SearchOptions:
             return self._sample(configured)
         self._refuse(DRAWN, "without --sample")
         width = self.beam or max(configured.beam, self.best)
+        if width == 1:
+            self._refuse(("length_penalty",), "with greedy search, a beam of 1")
         chosen = {**configured.model_dump(), "beam": width, "best": self.best}
         if self.length_penalty is not None:
             chosen["length_penalty"] = self.length_penalty

@@ -115,8 +115,8 @@ class _Reader(HTMLParser):
         self._preformatted = 0
 
     def finish(self) -> list[Item]:
-        if self._kept:  # an element that is never closed
-            self._point(self._raw)
+        if self._kept:  # an element that is never closed; the parser may not have read all of it
+            self._point(self._raw + self.rawdata)
         self._flush()
         return self._items
 

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple, Optional, Union
 
 from regard.data.detection import MAX_CHARACTERS
 from regard.data.language_names import name_of
+from regard.messages import shortened
 from regard.serving.detecting import Detected, Detector
 from regard.serving.directions import Direction
 from regard.serving.documents import formats
@@ -139,7 +140,7 @@ class Service:
         if source.lower() != "auto":
             self._code(source)
         if form not in FORMATS:
-            raise RefusedError(HTTPStatus.BAD_REQUEST, f"{form} format is not supported")
+            raise RefusedError(HTTPStatus.BAD_REQUEST, f"{shortened(form)} format is not supported")
         pair = self.pair(source, target, lambda: _joined(texts, form))
         prefix = fields.text("prefix", "") or None
         if prefix is not None:
@@ -164,7 +165,7 @@ class Service:
         if source.lower() == "auto":
             sources = [s for s, t in self._by_codes if t == target_code]
             if not sources:
-                raise RefusedError(HTTPStatus.BAD_REQUEST, f"{target} is not supported")
+                raise RefusedError(HTTPStatus.BAD_REQUEST, f"{shortened(target)} is not supported")
             source_code, detected = self._detector.source(text(), [*sources, target_code])
         else:
             source_code, detected = self._code(source), None
@@ -180,7 +181,9 @@ class Service:
     def _code(self, given: str) -> str:
         found = self._spelling.get(code_of(given).lower())
         if found is None:
-            raise RefusedError(HTTPStatus.BAD_REQUEST, f"{given.lower()} is not supported")
+            raise RefusedError(
+                HTTPStatus.BAD_REQUEST, f"{shortened(given.lower())} is not supported"
+            )
         return found
 
     async def translate(self, request: Request) -> dict[str, Any]:

@@ -230,6 +230,8 @@ def test_unusable_objects_are_counted(tmp_path: Path) -> None:
         ('{"a": "1", "b": "2"}\n', "a.x,b", "a.jsonl:1 has no key 'a.x'"),
         ('{"a": "1", "b": 2}\n', "a,b", "a.jsonl:1 has no text as its 'b'"),
         ('{"a": "1", "b": "2", "c": "3"}\n', None, "a.jsonl:1 has 3 texts (a, b, c): choose"),
+        ('{"a": "1", "b": 2}\n', None, "a.jsonl:1 has 1 text (a): a pair needs two"),
+        ('{"a": 1}\n', None, "a.jsonl:1 has 0 texts: a pair needs two"),
         ('{"a": "1", "b": ' + "[" * 50_000 + "\n", None, "a.jsonl:1 is not valid JSON"),
         ('[{"a": "1", "b": "2"}]\n', None, "a.jsonl is one JSON array: write one object per line"),
     ],

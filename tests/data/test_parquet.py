@@ -123,6 +123,11 @@ def test_columns_that_do_not_fit_are_refused(
     assert said.format(path) in refusal(opened(path, columns))
 
 
+def test_a_table_with_one_column_of_text_is_refused(tmp_path: Path) -> None:
+    said = refusal(opened(written(tmp_path / "a.parquet", {"id": [1], "en": ["a"]})))
+    assert "has 1 column of text (en): a pair needs two, its source and its target." in said
+
+
 def test_text_that_is_not_utf8_is_refused_with_its_row(tmp_path: Path) -> None:
     latin = [b"ok"] * 300 + ["schön".encode("latin-1")]
     bad = pyarrow.array(latin, pyarrow.binary()).cast(pyarrow.string(), safe=False)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import product
 from pathlib import Path
 
 import pytest
@@ -75,3 +76,34 @@ def test_a_shift_goes_on_behind_a_block_of_copies(clean: Pairs, report_of: Repor
     assert stretch.shift == 1
     assert abs(stretch.pairs - 650) <= 3
     assert report.damage["untranslated"] >= 0.95 * (LAST - FIRST)
+
+
+WHO = (
+    *(("my father", "父"), ("my mother", "母"), ("a student", "学生"), ("the teacher", "先生")),
+    *(("a doctor", "医者"), ("the child", "子供"), ("his friend", "友達"), ("a dog", "犬")),
+)
+WHERE = (
+    *(("at the station", "駅"), ("in the garden", "庭"), ("at school", "学校"), ("here", "ここ")),
+    *(("in the park", "公園"), ("in the house", "家"), ("on the bridge", "橋"), ("there", "そこ")),
+)
+DOES = (
+    *(("is waiting for the bus", "バスを待っている"), ("reads a book", "本を読む")),
+    *(("drinks cold water", "冷たい水を飲む"), ("sings a song", "歌を歌う")),
+    *(("is taking a picture", "写真を撮っている"), ("buys flowers", "花を買う")),
+    *(("eats an apple", "りんごを食べる"), ("writes a letter", "手紙を書く")),
+    *(("is looking for a key", "鍵を探している"), ("plays tennis", "テニスをする")),
+)
+
+
+def test_a_block_among_short_lines_of_japanese_is_in_another_language(
+    report_of: ReportOf,
+) -> None:
+    """Most lines have fewer than 20 letters, so that only the French ones seem long enough."""
+    pairs = [
+        (f"{who[0]} {does[0]} {where[0]} .".capitalize(), f"{who[1]}は{where[1]}で{does[1]}。")
+        for does, who, where in product(DOES, WHO, WHERE)
+    ]
+    report = report_of(damaged(pairs, lambda index, source, target: (source, french(index))))
+    assert report.stretches == ()
+    assert report.damage["language"] >= 0.95 * (LAST - FIRST)
+    assert "misaligned" not in report.damage

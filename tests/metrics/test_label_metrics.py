@@ -6,7 +6,7 @@ import pytest
 
 from regard.errors import UsageError
 from regard.metrics.labels import spans
-from regard.metrics.paired import paired_bootstrap
+from regard.metrics.paired import System, paired_bootstrap
 from regard.metrics.table import METRICS, check_applies, metrics_for
 from regard.metrics.text import TextMetrics
 
@@ -64,7 +64,7 @@ def test_the_paired_bootstrap_works_for_each() -> None:
     references = ["a", "b"] * 40
     good, bad = [*references[:72], *["z"] * 8], ["a"] * 80
     found = paired_bootstrap(
-        [("bad", bad), ("good", good)],
+        [System("bad", bad), System("good", good)],
         references,
         references,
         metrics_for("label", SETTINGS, references),

@@ -12,7 +12,7 @@ from sacrebleu.significance import PairedTest
 from regard.config import check
 from regard.errors import UsageError
 from regard.metrics.base import Score
-from regard.metrics.paired import Comparison, paired_bootstrap
+from regard.metrics.paired import Comparison, System, paired_bootstrap
 from regard.metrics.table import METRICS, higher_is_better, metrics_for, quick_score
 from regard.metrics.text import ExactMatch, TextMetrics
 from regard.training.trainer import TrainingSettings
@@ -33,7 +33,10 @@ def exact_match(outputs: list[str], references: list[str], settings: TextMetrics
 
 def compared(systems: Systems, references: list[str], settings: TextMetrics) -> list[Comparison]:
     return paired_bootstrap(
-        systems, references, references, metrics_for("text", settings, references)
+        [System(*each) for each in systems],
+        references,
+        references,
+        metrics_for("text", settings, references),
     )
 
 

@@ -41,6 +41,8 @@ def html(client: Client, text: str) -> str:
         ("<code>ant bee</code>", "<code>ant bee</code>"),
         ('<p translate="no">ant <p>bee</p> cat</p>', '<p translate="no">ant <p>bee</p> cat</p>'),
         ("<script>if (a < b) ant()</script>ant", "<script>if (a < b) ant()</script>ANT"),
+        ("<p>ant</p><script>a < b; <p>bee</p> c", "<p>ANT</p><script>a < b; <p>bee</p> c"),
+        ("ant <style>a {} </b bee", "ANT <style>a {} </b bee"),
         ("<!doctype html><!-- ant --><p>ant", "<!doctype html><!-- ant --><p>ANT"),
         ('<a href="/">\n <div>ant bee</div></a>', '<a href="/">\n <div>BEE ANT</div></a>'),
     ],

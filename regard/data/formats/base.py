@@ -92,6 +92,17 @@ def languages_at(where: str, source: str, target: str) -> Languages:
         raise UsageError(f"{where}: {problem}") from None
 
 
+def not_two(where: object, found: str, names: Sequence[str]) -> UsageError:
+    """What to raise where source and target are not the only two texts."""
+    if len(names) < 2:
+        found += f" ({listed(names)})" if names else ""
+        return UsageError(f"{where} has {found}: a pair needs two, its source and its target.")
+    return UsageError(
+        f"{where} has {found} ({listed(names)}): choose source and target, such as "
+        "--columns translation.en,translation.de."
+    )
+
+
 def listed(names: Sequence[str]) -> str:
     """Names for a message; not all of very many, and each of them short."""
     short = [name if len(name) <= _SHOWN else f"{name[:_SHOWN]}..." for name in names[:_SHOWN]]

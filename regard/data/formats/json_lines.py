@@ -8,10 +8,11 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any, Optional
 
-from regard.data.formats.base import Columns, Format, Record, languages_at, listed
+from regard.data.formats.base import Columns, Format, Record, languages_at, listed, not_two
 from regard.data.languages import Languages
 from regard.data.text import Bad, Content, text_lines, usable
 from regard.errors import UsageError
+from regard.messages import counted
 
 _HALF = re.compile("[\ud800-\udfff]")
 
@@ -36,10 +37,7 @@ class JsonLines(Format):
         """Without a choice: the only two texts of the first object, in their order."""
         keys = list(_texts(found))
         if len(keys) != 2:
-            raise UsageError(
-                f"{where} has {len(keys)} texts ({listed(keys)}): choose the keys of source and "
-                "target, such as --columns translation.en,translation.de."
-            )
+            raise not_two(where, counted(len(keys), "text"), keys)
         self.reading.note(
             f"Read {keys[0]} as the source and {keys[1]} as the target of {self.reading.path}."
         )

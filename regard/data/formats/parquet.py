@@ -7,10 +7,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Optional
 
-from regard.data.formats.base import Columns, Format, Record, languages_at, listed
+from regard.data.formats.base import Columns, Format, Record, languages_at, listed, not_two
 from regard.data.languages import Languages
 from regard.data.text import Bad, Content, usable
 from regard.errors import UsageError
+from regard.messages import counted
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -46,10 +47,7 @@ class Parquet(Format):
         """Without a choice: the only two columns of text, in their order."""
         path = self.reading.path
         if len(names) != 2:
-            raise UsageError(
-                f"{path} has {len(names)} columns of text ({listed(names)}): choose source and "
-                "target, such as --columns translation.en,translation.de."
-            )
+            raise not_two(path, f"{counted(len(names), 'column')} of text", names)
         self.reading.note(f"Read {names[0]} as the source and {names[1]} as the target of {path}.")
         return Columns(*names)
 
