@@ -23,7 +23,7 @@ from regard.errors import UsageError
 from regard.messages import counted
 from regard.metrics.table import Writes
 from regard.recipes.config import Config
-from regard.runs.directions import save_directions
+from regard.runs.directions import are_mixed, save_directions
 from regard.runs.folder import PART_NAMES, Run
 from regard.runs.start import Start
 from regard.runs.transfer import copy_validation
@@ -81,7 +81,8 @@ def read_data(
         if validation is not None:
             examiner = _examine(validation, config.writes)
             notes += validation.report.sentences()
-            examiner.refuse_swapped(examination.profile, "the validation files")
+            if not are_mixed(training.report.directions):
+                examiner.refuse_swapped(examination.profile, "the validation files")
     return CheckedData(training, validation, notes, examination.profile)
 
 
