@@ -156,9 +156,14 @@ def test_a_few_sentences_are_no_commands(clean: Pairs, report_of: ReportOf) -> N
     assert report_of(glossary).recipe == "multi30k"
 
 
-RUSSIAN = "я ты он она мы вы дом собака кошка вода хлеб идёт бежит ест пьёт видит".split()
-ENGLISH = "I you he she we you house dog cat water bread walks runs eats drinks sees".split()
-CHINESE = "我 你 他 她 我们 你们 房子 狗 猫 水 面包 走 跑 吃 喝 看见".split()
+RUSSIAN, ENGLISH, CHINESE = map(
+    str.split,
+    (
+        "я ты он она мы вы дом собака кошка вода хлеб идёт бежит ест пьёт видит",
+        "I you he she we you house dog cat water bread walks runs eats drinks sees",
+        "我 你 他 她 我们 你们 房子 狗 猫 水 面包 走 跑 吃 喝 看见",
+    ),
+)
 
 
 def translation(read: list[str], length: int) -> tuple[str, str]:

@@ -324,7 +324,7 @@ def test_without_a_kind_the_first_there_is_gets_saved(config: Any, tmp_path: Any
     predictor = untrained(config)
     found = look(predictor, line_for(predictor))
     if not found.layers.kinds:
-        with pytest.raises(UsageError, match="save the page as .html"):
+        with pytest.raises(UsageError, match=r"save the page as \.html"):
             found.save(tmp_path / "a.svg")
         return
     found.save(tmp_path / "a.svg")
