@@ -13,6 +13,7 @@ from regard.cli import main
 from regard.data.parallel import Parallel
 from regard.errors import UsageError
 from regard.runs.folder import Run
+from regard.search.beam import Beam
 
 LEARNS = (
     "tokenizer.kind=word",
@@ -205,3 +206,37 @@ def test_models_of_other_things_have_no_tags(files: dict[str, Path], tmp_path: P
             steps=1,
             quiet=True,
         )
+
+
+def test_the_rarer_direction_of_two_opposite_ones_is_not_called_swapped(tmp_path: Path) -> None:
+    """Nine in ten pairs are of the other direction; the words of both are on both sides."""
+
+    def there(seed: int) -> tuple[str, str]:
+        words = " ".join(some_lines(8, seed)).split()
+        return " ".join(words), " ".join(f"de{word}" for word in words)
+
+    def row(seed: int, common: bool) -> str:
+        sides, ways = (there(seed), ("en", "de")) if common else (there(seed)[::-1], ("de", "en"))
+        return "\t".join((*sides, *ways))
+
+    names = "\t".join(COLUMNS.split(","))
+    train = write_lines(tmp_path / "train", [names, *(row(n, n % 10 > 0) for n in range(100))])
+    rare = write_lines(tmp_path / "rare", [names, *(row(n, False) for n in range(100, 120))])
+    english, german = zip(*map(there, range(200, 230)), strict=True)
+    alone = Parallel(write_lines(tmp_path / "de", german), write_lines(tmp_path / "en", english))
+    settings = [*SMALL, "training.metric=loss"]
+    other = Parallel(pairs=rare, columns=COLUMNS)
+    many = regard.train(
+        "tiny",
+        Parallel(pairs=train, columns=COLUMNS),
+        valid=other,
+        run=tmp_path / "many",
+        steps=1,
+        settings=settings,
+        quiet=True,
+    ).path
+    judge = regard.train(
+        "tiny", alone, run=tmp_path / "judge", steps=1, settings=settings, quiet=True
+    ).path
+    search = Beam(beam=2)
+    assert regard.evaluate(many, other, search=search, judges=[f"pair={judge}:1"]).scores

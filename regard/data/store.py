@@ -19,7 +19,7 @@ from regard.data.encoding import PairEncoder
 from regard.data.line import Line, Pair
 from regard.data.order import Order
 from regard.data.ragged import Indices, Ragged, same_values
-from regard.data.targets import Where
+from regard.data.targets import UNSEEN, Where
 from regard.data.tokenizers import Tokenizers
 from regard.data.windows import boundaries
 from regard.data.writer import (
@@ -105,13 +105,14 @@ class Store:
         annotations: Kinds = (),
         writes: Writes = "text",
         where: Where = "line {}".format,
+        unknown: str = UNSEEN,
     ) -> Store:
         """Encode the pairs into the folder, with these annotations of the source; `progress` is
         called with the number of pairs done.
 
         The description of the files is removed first and written last, so that whatever opens is
-        complete. Sampled segmentation needs the text. `where` gives file and line of the target of
-        pair number n, for errors.
+        complete. Sampled segmentation needs the text. For errors, `where` gives file and line of
+        the target of pair number n, and `unknown` says why the tokenizer lacks a tag or label.
         """
         try:
             folder.mkdir(parents=True, exist_ok=True)
@@ -120,7 +121,7 @@ class Store:
             sizes = tokenizers.source.size, tokenizers.target.size
             writer = StoreWriter(folder, sizes, max_length, keep_text, annotations)
             encoder = PairEncoder.of(tokenizers, annotations)
-            meta = writer.write(encoded_pairs(pairs, encoder, writes, where), progress)
+            meta = writer.write(encoded_pairs(pairs, encoder, writes, where, unknown), progress)
             if not meta["pairs"]:
                 raise UsageError(
                     f"No pair is left: all have more than {counted(max_length, 'piece')} on a "

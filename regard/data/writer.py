@@ -43,13 +43,14 @@ class EncodedPair(NamedTuple):
 
 
 def encoded_pairs(
-    pairs: Iterable[Pair], encoder: PairEncoder, writes: Writes, where: Where
+    pairs: Iterable[Pair], encoder: PairEncoder, writes: Writes, where: Where, unknown: str
 ) -> Iterator[list[EncodedPair]]:
     """The pairs with their rows, some thousands at a time."""
     stream = iter(pairs)
     while chunk := list(islice(stream, _CHUNK)):
         sources, targets = encoder.encode(chunk)
-        refuse_unseen(writes, targets, [(pair.number, pair.target) for pair in chunk], where)
+        written = [(pair.number, pair.target) for pair in chunk]
+        refuse_unseen(writes, targets, written, where, unknown)
         yield list(map(EncodedPair, chunk, sources, targets))
 
 

@@ -10,6 +10,7 @@ from statistics import median
 from typing import NamedTuple, Optional, TypeVar
 
 from regard.data.annotations import MARKER, Numbers
+from regard.data.damage import words_of
 from regard.data.line import Line
 from regard.errors import UsageError
 
@@ -52,7 +53,7 @@ they are questions."""
 _PICTURE = re.compile(r"\S.*\.(png|pgm|ppm)", re.ASCII | re.IGNORECASE)
 _GREY = re.compile(r"\d{1,3}(,\d{1,3}){3,}", re.ASCII)
 _INDEX = re.compile(r"[1-9]\d{0,6}", re.ASCII)
-_SYMBOL = re.compile(r"[A-Za-z]{0,2}\d+|[A-Za-z]|[^\w\s]+|\[[A-Z]+", re.ASCII)
+_SYMBOL = re.compile(r"[A-Za-z]{0,2}[0-9]+|[A-Za-z]|[^\w\s]+|\[[A-Z]+")
 
 
 class Form(NamedTuple):
@@ -178,8 +179,8 @@ def _sequences(pairs: Sequence[Texts]) -> Form:
         return formal._replace(recipe="parsing")
     if _is_small(read, _COMMANDS) and _is_small(written, _COMMANDS):
         return formal._replace(recipe="scan")
-    share = median(_count(target) / max(1, _count(source)) for source, target in pairs)
-    if median(map(_count, sources)) >= _DOCUMENT and share <= _SUMMARY:
+    share = median(_length(target) / max(1, _length(source)) for source, target in pairs)
+    if median(map(_length, sources)) >= _DOCUMENT and share <= _SUMMARY:
         return Form("summaries", aligned=False, proportional=False)
     return TRANSLATION
 
@@ -209,6 +210,11 @@ def _is_query(text: str) -> bool:
 
 def _count(text: str) -> int:
     return len(text.split())
+
+
+def _length(text: str) -> int:
+    """In words, or in characters where there are no spaces between words."""
+    return max(_count(text), len(words_of(text)))
 
 
 def _most(values: Sequence[Each], has: Callable[[Each], bool]) -> bool:

@@ -19,8 +19,8 @@ _MOST = 4.0
 """Evidence of one line: a few lines that happen to fit their neighbours change nothing."""
 
 _AROUND = 4
-"""A damaged line is in a block if, of so many lines on either side and itself, as many are
-damaged."""
+"""A damaged line is in a block if at least this many lines are damaged, itself included, among this
+many on either side."""
 
 _WINDOW = 32
 _CONFIDENT = 0.5

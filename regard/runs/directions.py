@@ -3,7 +3,7 @@ one of them."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 
 from regard.data.languages import Languages
 from regard.data.tags import language_tags
@@ -24,6 +24,12 @@ def save_directions(run: Run, directions: Iterable[Languages]) -> None:
 def directions_of(run: Run) -> list[Languages]:
     """The directions it was trained on; none for a run of one direction."""
     return [Languages(*each) for each in run.facts(FACTS).get(FACTS, [])]
+
+
+def are_mixed(directions: Sequence[Languages]) -> bool:
+    """Whether some language is read and written too: words then do not tell the sides apart."""
+    sources = {each.source for each in directions if each.source is not None}
+    return not sources.isdisjoint(each.target for each in directions)
 
 
 def tags_for(run: Run, asked: Languages, say: Say = print) -> str:

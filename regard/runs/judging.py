@@ -13,7 +13,7 @@ from regard.data.line import Pair
 from regard.data.parallel import Parallel, PathLike, check_parallel
 from regard.errors import UsageError
 from regard.judge import Judge, JudgedPredictor, Reads, Translator, Tuned, Weights, tune
-from regard.metrics.table import metrics_for
+from regard.metrics.table import WRITTEN, Writes, metrics_for
 from regard.metrics.text import TextMetrics
 from regard.predict import Predictor
 from regard.processes.cores import cores
@@ -57,11 +57,11 @@ class JudgeRun:
 
     def _check(self, run: Run, judged: Run) -> None:
         """Refuse what reads or writes another kind of line than it would be given."""
-        writes = judged.config.writes if self.reads == "pair" else "text"
+        writes: Writes = judged.config.writes if self.reads == "pair" else "text"
         if run.config.writes != writes:
             raise UsageError(
-                f"{self.path} writes {run.config.writes}, but a {self.reads} judge of "
-                f"{judged.path} must write {writes}: give another run."
+                f"{self.path} writes {WRITTEN[run.config.writes]}, but a {self.reads} judge of "
+                f"{judged.path} must write {WRITTEN[writes]}: give another run."
             )
         if self.reads == "pair" and run.config.reads_text != judged.config.reads_text:
             raise UsageError(

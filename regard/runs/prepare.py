@@ -11,19 +11,18 @@ from typing import Any, Optional
 import numpy as np
 
 from regard.data.doctor import Examiner, Overlap, Profile, examined, swapped_among
-from regard.data.encoding import LineEncoder
 from regard.data.line import Pair
 from regard.data.parallel import Parallel, PathLike
 from regard.data.reread import Reread
 from regard.data.store import Store
 from regard.data.tags import tags_in
-from regard.data.targets import CLOSED, Where, labels_of, refuse_unseen
+from regard.data.targets import CLOSED, UNSEEN, Where, labels_of
 from regard.data.tokenizers import Tokenizers
 from regard.errors import UsageError
 from regard.messages import counted
 from regard.metrics.table import Writes
 from regard.recipes.config import Config
-from regard.runs.directions import save_directions
+from regard.runs.directions import are_mixed, save_directions
 from regard.runs.folder import PART_NAMES, Run
 from regard.runs.start import Start
 from regard.runs.transfer import copy_validation
@@ -81,7 +80,8 @@ def read_data(
         if validation is not None:
             examiner = _examine(validation, config.writes)
             notes += validation.report.sentences()
-            examiner.refuse_swapped(examination.profile, "the validation files")
+            if not are_mixed(training.report.directions):
+                examiner.refuse_swapped(examination.profile, "the validation files")
     return CheckedData(training, validation, notes, examination.profile)
 
 
@@ -184,8 +184,8 @@ def prepare(
                 "again."
             )
     _prepare_tokenizers(run, parts.training, tokenizer, display)
-    _refuse_unknown(run, parts, tokenizer is None and start is None)
-    shared = _encode(run, parts, display)
+    unknown = _why_unknown(run.config, own=tokenizer is None and start is None)
+    shared = _encode(run, parts, unknown, display)
     if not complete:
         if tokenizer is not None or start is not None:
             _note_split_tags(run, data.training, display)
@@ -230,23 +230,16 @@ def _given_tokenizers(path: Path, config: Config) -> Tokenizers:
     return given.whole() if config.model.copies else given
 
 
-def _refuse_unknown(run: Run, parts: Parts, own: bool) -> None:
-    """Refuse tags and labels to train on that the tokenizer, the run's own or a given one, does not
-    have."""
-    writes = run.config.writes
-    if writes not in CLOSED or run.has_store("train"):
-        return
-    why = (
+def _why_unknown(config: Config, own: bool) -> str:
+    """Why the tokenizer, the run's own or a given one, may lack a tag or label of the training
+    data."""
+    if own:
+        size = config.tokenizer.vocabulary
+        return f"for which a vocabulary of {size:,} has no room: raise tokenizer.vocabulary"
+    return (
         "which the tokenizer of --from or --tokenizer does not have: correct it, or leave that "
         "option out"
     )
-    if own:
-        size = run.config.tokenizer.vocabulary
-        why = f"for which a vocabulary of {size:,} has no room: raise tokenizer.vocabulary"
-    encoder = LineEncoder(run.tokenizers().target)
-    for pair in parts.training():
-        rows, targets = encoder.encode([pair.target]), [(pair.number, pair.target)]
-        refuse_unseen(writes, rows, targets, parts.where["train"], why)
 
 
 def _note_split_tags(run: Run, training: Reread, display: Display) -> None:
@@ -260,19 +253,21 @@ def _note_split_tags(run: Run, training: Reread, display: Display) -> None:
         )
 
 
-def _encode(run: Run, parts: Parts, display: Display) -> float:
+def _encode(run: Run, parts: Parts, unknown: str, display: Display) -> float:
     """Write the stores that are not there yet; the share of validation pairs that were met in
-    training."""
+    training. `unknown` says why the tokenizer lacks a tag or label to train on."""
     overlap = Overlap(() if parts.held_out else parts.validation())
     if not run.has_store("train"):
-        _write_store(run, "train", overlap.watch(parts.training()), parts.where["train"], display)
+        training, where = overlap.watch(parts.training()), parts.where["train"]
+        _write_store(run, "train", training, where, unknown, display)
     if not run.has_store("valid"):
-        _write_store(run, "valid", parts.validation(), parts.where["valid"], display)
+        where = parts.where["valid"]
+        _write_store(run, "valid", parts.validation(), where, UNSEEN, display)
     return overlap.share
 
 
 def _write_store(
-    run: Run, part: str, pairs: Iterator[Pair], where: Where, display: Display
+    run: Run, part: str, pairs: Iterator[Pair], where: Where, unknown: str, display: Display
 ) -> None:
     config = run.config
     with display.waiting(f"encoding the {PART_NAMES[part]} data"):
@@ -285,6 +280,7 @@ def _write_store(
             annotations=config.annotations,
             writes=config.writes,
             where=where,
+            unknown=unknown,
         )
     if store.skipped:
         display.note(

@@ -17,6 +17,7 @@ from regard.data.targets import CLOSED, refuse_unseen
 from regard.data.text import read_plain
 from regard.errors import UsageError
 from regard.messages import counted
+from regard.runs.directions import are_mixed, directions_of
 from regard.runs.folder import Run
 
 T = TypeVar("T")
@@ -107,7 +108,8 @@ def _read_reference(path: Path, given: TestSet) -> list[str]:
 
 
 def profile_of(run: Run) -> Profile:
-    """Of the training data; empty for a run that has none."""
-    if run.origin is not None:
+    """Of the training data; empty where it tells nothing: for a run that has none, and for one that
+    reads a language that it also writes."""
+    if run.origin is not None or are_mixed(directions_of(run)):
         return Profile({}, {})
     return Profile.from_json(run.facts("data").get("profile", {}))

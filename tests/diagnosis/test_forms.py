@@ -154,3 +154,30 @@ def test_a_few_sentences_are_no_commands(clean: Pairs, report_of: ReportOf) -> N
     assert report_of(clean[:30]).recipe == "multi30k"
     glossary = [(source.split()[-1], f"das {target}") for source, target in clean[:60]]
     assert report_of(glossary).recipe == "multi30k"
+
+
+RUSSIAN, ENGLISH, CHINESE = map(
+    str.split,
+    (
+        "я ты он она мы вы дом собака кошка вода хлеб идёт бежит ест пьёт видит",
+        "I you he she we you house dog cat water bread walks runs eats drinks sees",
+        "我 你 他 她 我们 你们 房子 狗 猫 水 面包 走 跑 吃 喝 看见",
+    ),
+)
+
+
+def translation(read: list[str], length: int) -> tuple[str, str]:
+    """Into Chinese, which has no spaces."""
+    chosen = CHOOSER.choices(range(len(read)), k=length)
+    return " ".join(read[word] for word in chosen), "".join(CHINESE[word] for word in chosen)
+
+
+def test_words_of_other_scripts_are_no_symbols(report_of: ReportOf) -> None:
+    report = report_of([translation(RUSSIAN, 5) for _ in range(60)])
+    assert (report.recipe, len(report.sides)) == ("multi30k", 2)
+    labelled = [(translation(RUSSIAN, 5)[0], CHOOSER.choice(("pos", "neg"))) for _ in range(60)]
+    assert len(report_of(labelled).sides) == 1
+
+
+def test_paragraphs_without_spaces_are_no_summaries(report_of: ReportOf) -> None:
+    assert report_of([translation(ENGLISH, 80) for _ in range(60)]).recipe == "multi30k"
