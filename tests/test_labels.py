@@ -179,6 +179,27 @@ def test_a_tag_that_one_pair_has_is_trained_on_whatever_is_held_out(tmp_path: Pa
         trained(each)
 
 
+def test_a_tag_of_a_pair_that_its_weight_leaves_out_is_not_known(tmp_path: Path) -> None:
+    lines = [[f"{word} w{number}" for number in range(40)] for word in ("ant", "bee")]
+    sources = [write_lines(tmp_path / some[0], some) for some in lines]
+    full = write_lines(tmp_path / "full", ["B O"] * 40)
+
+    def trained(name: str, tags: list[str]) -> list[int]:
+        """Which lines of the second file are held out."""
+        targets = [full, write_lines(tmp_path / name, tags)]
+        data = regard.Parallel(sources, targets, weights=[1, 0.1])
+        run = regard.train(
+            "tagger_rnn", data, run=tmp_path / f"{name}.run", steps=1, settings=TAGGER, quiet=True
+        )
+        held = [pair.source.text for pair in run.validation_pairs()]
+        return [lines[1].index(each) for each in held if each in lines[1]]
+
+    first, *rest = trained("common", ["B O"] * 40)
+    left_out = next(number for number in range(2, 9) if number not in (first, *rest))
+    rare = ["B RARE" if number in (first, left_out) else "B O" for number in range(40)]
+    assert trained("rare", rare) == rest
+
+
 def test_a_label_to_train_on_that_the_tokenizer_does_not_have_is_refused(
     folder: Path, tmp_path: Path
 ) -> None:

@@ -342,7 +342,7 @@ def _hold_out(pairs: Reread, config: Config) -> tuple[Parts, str]:
     ranks = random.choice(len(distinct), size, replace=False)
     chosen = frozenset(distinct.indices(ranks).tolist())
     held = [pair for index, pair in enumerate(pairs) if index in chosen]
-    held = _with_known_labels(held, pairs, config.writes)
+    held = _with_known_labels(held, pairs.weighted(), config.writes)
     size = len(held)
     texts = {pair.texts for pair in held}
 
@@ -362,7 +362,8 @@ def _hold_out(pairs: Reread, config: Config) -> tuple[Parts, str]:
 
 
 def _with_known_labels(held: list[Pair], pairs: Iterable[Pair], writes: Writes) -> list[Pair]:
-    """Those to hold out of which other pairs have every tag or label; the others teach theirs."""
+    """Those to hold out of which other pairs of an epoch have every tag or label; the others teach
+    theirs."""
     if writes not in CLOSED:
         return held
     texts = {pair.texts for pair in held}
