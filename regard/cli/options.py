@@ -305,8 +305,8 @@ def writing(output: Optional[Path], flush: bool = False) -> Iterator[Callable[[s
 
 
 def check_page(path: Optional[Path]) -> None:
-    """Refuse the name of another kind of file for a page."""
-    if path is not None and path.suffix.lower() not in (".html", ".htm"):
+    """Refuse the name of a picture for a page."""
+    if path is not None and path.suffix.lower() in (".png", ".svg", ".pdf", ".jpg", ".jpeg"):
         raise UsageError(f"{path} would be an HTML page: give it a name that ends in .html.")
 
 
